@@ -1,0 +1,1 @@
+"""Frozen types that every room above shares, and the JSON codec of the report."""

@@ -1,0 +1,190 @@
+"""What ingest hands to analysis: a dump as modules with their passes, a log as failures.
+
+These are values in memory; they hold parsed modules and never file handles. Texts are gone once
+they are parsed: a `Module` keeps its computations, which equal texts share.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hlo_parser import Module
+
+from app.model.report import Coverage, Input
+
+DumpKind = Literal["before_optimizations", "pass", "step", "after_optimizations", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpName:
+    """The parts of a dump's file name (`xla/service/dump.cc`, FilenameFor).
+
+    `folder` is the directory inside the archive (groups several dumps), `module_id` the
+    process-wide number, `step` the per-module counter of pass files, `after`/`before` the passes.
+    For a step inside a pass (`0085.copy-insertion.after_adding_copies`) `pipeline` is None and
+    `after` the pass, `detail` the step's own name. `point` is the dump point as written, without
+    extension.
+    """
+
+    file: str
+    folder: str = ""
+    timestamp: int | None = None
+    module_id: int | None = None
+    module_name: str = ""
+    kind: DumpKind = "other"
+    step: int | None = None
+    pipeline: str | None = None
+    after: str | None = None
+    before: str | None = None
+    detail: str | None = None
+    point: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassDump:
+    """One HLO text of a module, parsed; `index` is its position in the history."""
+
+    index: int
+    name: DumpName
+    module: Module
+    byte_size: int
+
+    @property
+    def file(self) -> str:
+        """The member's name inside the archive or folder."""
+        return self.name.file
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleHistory:
+    """All texts of one compiled module in the order in which XLA wrote them.
+
+    `id` is unique in the dump (`module_0000.jit_train`), `complete` says that the text after all
+    optimizations is there. `files` are the side files of this module by kind.
+    """
+
+    id: str
+    name: str
+    role: Literal["user", "helper", "autotuning"]
+    dumps: tuple[PassDump, ...]
+    complete: bool
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    @property
+    def last(self) -> PassDump:
+        """The newest text."""
+        return self.dumps[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class BufferValue:
+    """One value placed in an allocation; `index` is the shape index as printed, `{1}` or ``."""
+
+    name: str
+    index: str
+    size: int
+    offset: int
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """One allocation of a buffer assignment; sizes and offsets in bytes."""
+
+    number: int
+    size: int
+    kind: str
+    values: tuple[BufferValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BufferAssignment:
+    """A `-buffer-assignment.txt`: where each value of the final module lives."""
+
+    file: str
+    module_id: str
+    allocations: tuple[Allocation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """A `-memory-usage-report.txt`: total bytes and the largest allocations."""
+
+    file: str
+    module_id: str
+    total_bytes: int
+    allocations: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpContents:
+    """Everything read from one archive or folder; the user's own modules stand first.
+
+    `flags` are those of `debug_options` (name without dashes to value as written), `flags_file`
+    the member they came from.
+    """
+
+    input: Input
+    modules: tuple[ModuleHistory, ...]
+    flags: Mapping[str, str]
+    flags_file: str | None
+    buffer_assignments: tuple[BufferAssignment, ...]
+    memory_reports: tuple[MemoryReport, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFailure:
+    """One failure stated by a log.
+
+    `kind` is check, ret_check, status, fatal, verifier, oom, signal or python; `file` the base
+    name of the C++ file; `condition` the condition as printed with white space folded and without
+    the values in brackets; `values` those values (`0 vs. nullptr`); `status` the code of a status
+    error; `context` the verifier's context; `failed_after` the pass of a `Failed after` line;
+    `line_number`/`log` the place in the log (1-based); `stack` the symbols of the frames below,
+    innermost first; `text` the message in full (prefix removed, cut to 4,000 characters).
+    `signature` is equal for the same fault across line numbers, addresses and names.
+    """
+
+    kind: str
+    text: str
+    signature: str
+    log: str
+    line_number: int
+    file: str | None = None
+    line: int | None = None
+    condition: str | None = None
+    values: str | None = None
+    status: str | None = None
+    context: str | None = None
+    failed_after: str | None = None
+    stack: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinerMove:
+    """One verbose line of a pass: what it said of which instruction (1-based line of the log)."""
+
+    log: str
+    line_number: int
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What the logs say, in the order of their lines; the first failure is the first cause.
+
+    `flags` are XLA flags seen in the logs or given by the user, `passes` the verbose lines
+    `HLO pass X` in order, `verbose` the verbose lines of passes, `releases` jaxlib releases that
+    the log names outright, `lines` how many lines were read.
+    """
+
+    failures: tuple[CheckFailure, ...] = ()
+    flags: Mapping[str, str] = field(default_factory=dict[str, str])
+    passes: tuple[str, ...] = ()
+    verbose: tuple[PipelinerMove, ...] = ()
+    releases: tuple[str, ...] = ()
+    hung: bool = False
+    lines: int = 0
+    names: tuple[str, ...] = ()

@@ -1,0 +1,320 @@
+"""The report and everything in it: frozen values that are written to JSON as they stand here.
+
+The field names are the keys of the JSON contract (schema_version 1): keys may be added, never
+renamed. Nothing here computes; `codec.py` turns a `Report` into JSON and back. Positions named
+`dump` are 0-based positions in the `dumps` of the named module; lines are 1-based; sizes are
+bytes.
+"""
+
+from typing import Literal
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+Severity = Literal["error", "warning", "note"]
+Confidence = Literal["certain", "likely", "possible", "ruled_out"]
+LoopEventKind = Literal[
+    "created",
+    "peeled",
+    "unrolled",
+    "fully_unrolled",
+    "double_buffered",
+    "pipelined_forward",
+    "pipelined_backward",
+    "pipelined_forward_sink",
+    "trip_count_changed",
+    "carry_changed",
+    "renamed",
+    "moved",
+    "simplified",
+    "removed",
+]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all report values: immutable, compared by value, built by keyword."""
+
+
+class Frame(Struct):
+    """One call of the Python stack that traced an instruction."""
+
+    file: str
+    line: int
+    function: str | None = None
+
+
+class Source(Struct):
+    """A place in the user's program; `frames` go from the innermost call outwards."""
+
+    file: str
+    line: int
+    column: int | None = None
+    function: str | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+class Tool(Struct):
+    """The program that made the report."""
+
+    name: str
+    version: str
+
+
+class Input(Struct):
+    """What was analysed: `sha256` is of the archive's bytes, empty for a folder."""
+
+    name: str
+    bytes: int
+    sha256: str = ""
+
+
+class Releases(Struct):
+    """The jaxlib releases that fit everything seen, oldest first, and why."""
+
+    releases: tuple[str, ...] = ()
+    how: str = ""
+
+
+class Environment(Struct):
+    """Where the program was compiled, as far as the files say."""
+
+    backend: str | None = None
+    jaxlib: Releases = Releases()
+    num_partitions: int | None = None
+    replica_count: int | None = None
+    flags: dict[str, str] = {}
+    flags_from: tuple[str, ...] = ()
+
+
+class Dump(Struct):
+    """One text of one module, after one pass; `changed` counts computations new in this text."""
+
+    index: int
+    file: str
+    bytes: int
+    pipeline: str | None = None
+    after: str | None = None
+    before: str | None = None
+    instructions: int = 0
+    computations: int = 0
+    changed: int = 0
+    scheduled: bool = False
+    counts: dict[str, int] = {}
+
+
+class Module(Struct):
+    """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning."""
+
+    id: str
+    name: str
+    role: Literal["user", "helper", "autotuning"] = "user"
+    complete: bool = False
+    dumps: tuple[Dump, ...] = ()
+
+
+class LoopEvent(Struct):
+    """Something that a pass did to a loop; `pass` is the pass, `detail` the evidence in words."""
+
+    dump: int
+    pass_: str | None = msgspec.field(name="pass", default=None)
+    kind: LoopEventKind
+    detail: str = ""
+
+
+class Induction(Struct):
+    """The counter of a loop: the carried element `index` runs from `init` by `step` to `bound`."""
+
+    index: int
+    init: int | None = None
+    step: int | None = None
+    bound: int | None = None
+    how: str = ""
+
+
+class Loop(Struct):
+    """One while loop through all passes; `name` is the one in `last_dump`."""
+
+    id: str
+    module: str
+    parent: str | None = None
+    name: str
+    names: tuple[str, ...] = ()
+    source: Source | None = None
+    source_from: int | None = None
+    op_name: str | None = None
+    construct: str | None = None
+    trip_count: int | None = None
+    trip_count_how: str | None = None
+    induction: Induction | None = None
+    first_dump: int = 0
+    last_dump: int = 0
+    collectives: dict[str, int] = {}
+    events: tuple[LoopEvent, ...] = ()
+
+
+class Window(Struct):
+    """What a scheduled module runs between an asynchronous start and its done."""
+
+    start: str
+    done: str
+    instructions: int
+    flops: int | None = None
+
+
+class Collective(Struct):
+    """One collective in a module's last dump; `bytes` leave one device in one execution."""
+
+    module: str
+    dump: int
+    computation: str
+    instruction: str
+    opcode: str
+    bytes: int
+    replica_groups: str | None = None
+    channel_id: int | None = None
+    loop: str | None = None
+    source: Source | None = None
+    is_async: bool = msgspec.field(name="async", default=False)
+    window: Window | None = None
+
+
+class Failure(Struct):
+    """The failure that the log states and where the compiler was."""
+
+    text: str
+    signature: str
+    kind: str
+    file: str | None = None
+    line: int | None = None
+    condition: str | None = None
+    status: str | None = None
+    pass_: str | None = msgspec.field(name="pass", default=None)
+    pipeline: str | None = None
+    module: str | None = None
+    last_dump: str | None = None
+    confidence: Confidence = "possible"
+    how: str = ""
+
+
+class Evidence(Struct):
+    """A line of the dump or log that a claim rests on; `line` is 1-based, None for a whole file."""
+
+    file: str
+    line: int | None = None
+    text: str = ""
+
+
+class Culprit(Struct):
+    """An instruction or loop that a finding names, the most important one first.
+
+    `role` says what it is in the finding's story; `stated` is true where the source place stands
+    in the dump and false where it was inferred.
+    """
+
+    module: str | None = None
+    dump: int | None = None
+    computation: str | None = None
+    instruction: str | None = None
+    opcode: str | None = None
+    op_name: str | None = None
+    loop: str | None = None
+    source: Source | None = None
+    stated: bool = True
+    role: str = ""
+
+
+class Workaround(Struct):
+    """Something to try; `releases` are those known to accept it, in words."""
+
+    text: str
+    flags: tuple[str, ...] = ()
+    releases: str = ""
+    verified: bool | None = None
+
+
+class RuledOut(Struct):
+    """A hypothesis the evidence speaks against."""
+
+    hypothesis: str
+    why: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Upstream(Struct):
+    """A public thread or fix about the same fault."""
+
+    ref: str
+    fixed_in: str | None = None
+    affects: str | None = None
+
+
+class Finding(Struct):
+    """What a rule says: a claim, how sure it is, what it rests on and what can be done."""
+
+    rule: str
+    class_: str = msgspec.field(name="class")
+    severity: Severity
+    confidence: Confidence
+    title: str
+    message: str
+    fingerprint: str = ""
+    culprits: tuple[Culprit, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    flags: tuple[str, ...] = ()
+    workarounds: tuple[Workaround, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    unknown: tuple[str, ...] = ()
+    upstream: tuple[Upstream, ...] = ()
+
+
+class Skipped(Struct):
+    """A member that was left out or only partly read, and why.
+
+    `code` is stable (`bad_path`, `link`, `nested_archive`, `not_yet_read`, `truncated`, ...).
+    """
+
+    name: str
+    code: str
+    reason: str
+    bytes: int = 0
+
+
+class UnparsedLine(Struct):
+    """Text that the parser did not understand; `text` is cut to 200 characters."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+    reason: str
+
+
+class Coverage(Struct):
+    """How much of the input was read and understood; `flags` are remarks on the whole input."""
+
+    files: int = 0
+    bytes: int = 0
+    hlo_files: int = 0
+    lines: int = 0
+    unparsed_lines: int = 0
+    unparsed: tuple[UnparsedLine, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    skipped_count: int = 0
+    remarks: tuple[str, ...] = ()
+    kinds: dict[str, int] = {}
+
+
+class Report(Struct):
+    """The answer to one input."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool: Tool
+    input: Input
+    environment: Environment = Environment()
+    modules: tuple[Module, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    failure: Failure | None = None
+    findings: tuple[Finding, ...] = ()
+    coverage: Coverage = Coverage()
