@@ -1,0 +1,121 @@
+"""Settings of one process, read from the environment once, and the places of packaged files.
+
+Every field below can be set by the environment variable `HLOSCOPE_` + its name in capitals;
+sizes may be written with a binary unit (`HLOSCOPE_MAX_UPLOAD_BYTES=512MiB`). `app.cli` and
+`app.web` build the settings at start and hand them down: nothing below them looks at the
+environment. A variable that names no field is refused, since a misspelt limit is no limit.
+
+Budgets are absolute and count what was really read, whatever a header claims. A ratio of
+compression is never a reason to refuse: a dump is one text repeated, and shrinks 600 : 1.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+PREFIX = "HLOSCOPE_"
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_UNITS = {"": 1, "KIB": _KIB, "MIB": _MIB, "GIB": _GIB, "TIB": 1 << 40}
+_SIZE = re.compile(r"(\d{1,18})\s*([A-Za-z]{0,3})")
+
+
+class BadSetting(ValueError):
+    """A variable of the environment that names no setting, or a value it cannot have."""
+
+
+def _default_data_dir() -> Path:
+    return Path("data")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What may be configured, with the defaults that suit one machine."""
+
+    max_upload_bytes: int = 8 * _GIB
+    """Bytes of one upload as sent, compressed."""
+    max_unpacked_bytes: int = 64 * _GIB
+    """Bytes of all members of one archive or folder together, unpacked."""
+    max_member_bytes: int = 2 * _GIB
+    """Bytes of one member, unpacked; a larger one is left out and listed."""
+    max_members: int = 200_000
+    """Members of one archive, of any kind."""
+    max_name_bytes: int = 1024
+    """Bytes of a member's name; a longer one is left out and listed."""
+    max_name_depth: int = 32
+    """Folders in a member's name; a deeper one is left out and listed."""
+    max_header_bytes: int = 1 * _MIB
+    """Bytes of one extended tar header, which must be held in memory whole."""
+    max_line_bytes: int = 16 * _MIB
+    """Bytes of one line of HLO; a longer one is left out and counted."""
+    max_instructions: int = 20_000_000
+    """Instruction lines of one dump, repeats included."""
+
+    job_cpu_s: int = 60
+    """Seconds of processor time any job may use; a large upload gets more in proportion."""
+    job_timeout_s: int = 120
+    """Seconds any job may take from start to end; a large upload gets more in proportion."""
+    job_memory_bytes: int = 4 * _GIB
+    """Bytes of address space a job's process may have."""
+
+    data_dir: Path = field(default_factory=_default_data_dir)
+    """Folder of the server's database and files; made when missing."""
+
+
+def settings_from_environment(environ: Mapping[str, str] | None = None) -> Settings:
+    """Build the settings from `environ`, by default the process's own environment.
+
+    Raises:
+        BadSetting: a variable starts with `HLOSCOPE_` and names no setting, or its value is not of
+            the setting's type.
+    """
+    if environ is None:
+        environ = os.environ
+    known = {PREFIX + item.name.upper(): item for item in fields(Settings)}
+    values: dict[str, object] = {}
+    for name, text in sorted(environ.items()):
+        if not name.startswith(PREFIX):
+            continue
+        item = known.get(name)
+        if item is None:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "The README lists the settings."
+            raise BadSetting(f"{name}: no such setting. {hint}")
+        values[item.name] = _value_from_text(name, item.type, text)
+    return Settings(**values)  # pyright: ignore[reportArgumentType]
+
+
+def _value_from_text(name: str, kind: object, text: str) -> object:
+    text = text.strip()
+    if kind is Path and text:
+        return Path(text)
+    if kind is str:
+        return text
+    if kind is bool and text.lower() in ("0", "1", "false", "true"):
+        return text.lower() in ("1", "true")
+    if kind is int and (size := _SIZE.fullmatch(text)) and size[2].upper() in _UNITS:
+        if size[2] and not name.endswith("_BYTES"):
+            raise BadSetting(f"{name}: {text!r} has a unit, but this is no size in bytes")
+        return int(size[1]) * _UNITS[size[2].upper()]
+    wanted = getattr(kind, "__name__", str(kind))
+    raise BadSetting(f"{name}: {text!r} is not what this setting takes ({wanted})")
+
+
+def template_dir() -> Path:
+    """The folder of page templates."""
+    return _packaged_dir("templates")
+
+
+def static_dir() -> Path:
+    """The folder of scripts and styles the pages load."""
+    return _packaged_dir("static")
+
+
+def _packaged_dir(name: str) -> Path:
+    # The wheel maps the folder into the package; in a checkout it stands beside it.
+    here = Path(__file__).resolve().parent
+    installed = here / name
+    return installed if installed.is_dir() else here.parent / name

@@ -1,0 +1,59 @@
+"""Options and fixtures every folder of tests shares."""
+
+import difflib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Real dumps that may not be copied into the project; tests over them run where the folder is.
+SHARED = ROOT.parent / "shared"
+collect_ignore = [] if (SHARED / "dumps").is_dir() else ["shared"]
+
+Golden = Callable[[str, object], None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what the tests produced into the golden files, to be read before commit",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """`golden(name, value)`: `value` is what the file `golden/name` beside the test holds.
+
+    A string is compared as text, anything else as JSON with sorted keys.
+    """
+    folder = request.path.parent / "golden"
+    update = bool(request.config.getoption("--update-golden"))
+
+    def compare(name: str, value: object) -> None:
+        path = folder / name
+        actual = golden_text(value)
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual, encoding="utf-8")
+            return
+        assert path.is_file(), f"{path} is missing: write it with --update-golden, then read it"
+        expected = path.read_text(encoding="utf-8")
+        if actual != expected:
+            diff = difflib.unified_diff(
+                expected.splitlines(), actual.splitlines(), "expected", "actual", lineterm="", n=2
+            )
+            shown = "\n".join(diff)
+            pytest.fail(f"{path.name} differs (--update-golden rewrites it):\n{shown}")
+
+    return compare
+
+
+def golden_text(value: object) -> str:
+    """The exact content of a golden file."""
+    if isinstance(value, str):
+        return value if value.endswith("\n") else value + "\n"
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
