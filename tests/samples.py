@@ -1,0 +1,78 @@
+"""The dumps of `sample_dumps/`, with what their manifests say about them."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+SAMPLE_DUMPS = Path(__file__).resolve().parent.parent / "sample_dumps"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFinding:
+    """What one finding of a right report holds; `sources` are `file:line` without folders."""
+
+    kind: str
+    severity: str
+    confidence: str
+    instructions: frozenset[str]
+    sources: frozenset[str]
+    innocent: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One folder of `sample_dumps/`."""
+
+    name: str
+    archive: Path
+    log: Path
+    program: Path
+    sha256: str
+    release: str
+    flags: str
+    """XLA_FLAGS of the run."""
+    holds_flags: bool
+    """Whether the dump itself says which flags were set."""
+    exit_code: int
+    """Exit code of `hloscope analyze` on this dump with its log."""
+    worst_other: str
+    """The highest severity a finding may have that the manifest does not list."""
+    findings: tuple[ExpectedFinding, ...]
+
+
+def load_samples() -> tuple[Sample, ...]:
+    """Every sample, by name."""
+    return tuple(_load(path) for path in sorted(SAMPLE_DUMPS.glob("*/manifest.toml")))
+
+
+def load_sample(name: str) -> Sample:
+    """The sample of that folder name."""
+    return _load(SAMPLE_DUMPS / name / "manifest.toml")
+
+
+def _load(path: Path) -> Sample:
+    manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+    dump, run, answer = manifest["dump"], manifest["run"], manifest["answer"]
+    return Sample(
+        name=path.parent.name,
+        archive=path.parent / dump["archive"],
+        log=path.parent / dump["log"],
+        program=path.parent / run["program"],
+        sha256=dump["sha256"],
+        release=run["jaxlib"],
+        flags=" ".join(run["flags"]),
+        holds_flags=dump["holds_flags"],
+        exit_code=answer["exit_code"],
+        worst_other=answer["worst_other"],
+        findings=tuple(
+            ExpectedFinding(
+                kind=item["class"],
+                severity=item["severity"],
+                confidence=item["confidence"],
+                instructions=frozenset(item["instructions"]),
+                sources=frozenset(item["sources"]),
+                innocent=frozenset(item["innocent"]),
+            )
+            for item in answer.get("findings", [])
+        ),
+    )
