@@ -32,11 +32,14 @@ LoopEventKind = Literal[
 ]
 
 
-class Struct(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all report values: immutable, compared by value, built by keyword."""
+class Struct(msgspec.Struct, frozen=True):
+    """Base of all report values: immutable and compared by value.
+
+    Built by keyword too, but msgspec does not hand `kw_only` down: each class says it.
+    """
 
 
-class Frame(Struct):
+class Frame(Struct, kw_only=True):
     """One call of the Python stack that traced an instruction."""
 
     file: str
@@ -44,7 +47,7 @@ class Frame(Struct):
     function: str | None = None
 
 
-class Source(Struct):
+class Source(Struct, kw_only=True):
     """A place in the user's program; `frames` go from the innermost call outwards."""
 
     file: str
@@ -54,14 +57,14 @@ class Source(Struct):
     frames: tuple[Frame, ...] = ()
 
 
-class Tool(Struct):
+class Tool(Struct, kw_only=True):
     """The program that made the report."""
 
     name: str
     version: str
 
 
-class Input(Struct):
+class Input(Struct, kw_only=True):
     """What was analysed: `sha256` is of the archive's bytes, empty for a folder."""
 
     name: str
@@ -69,14 +72,14 @@ class Input(Struct):
     sha256: str = ""
 
 
-class Releases(Struct):
+class Releases(Struct, kw_only=True):
     """The jaxlib releases that fit everything seen, oldest first, and why."""
 
     releases: tuple[str, ...] = ()
     how: str = ""
 
 
-class Environment(Struct):
+class Environment(Struct, kw_only=True):
     """Where the program was compiled, as far as the files say."""
 
     backend: str | None = None
@@ -87,7 +90,7 @@ class Environment(Struct):
     flags_from: tuple[str, ...] = ()
 
 
-class Dump(Struct):
+class Dump(Struct, kw_only=True):
     """One text of one module, after one pass; `changed` counts computations new in this text."""
 
     index: int
@@ -103,7 +106,7 @@ class Dump(Struct):
     counts: dict[str, int] = {}
 
 
-class Module(Struct):
+class Module(Struct, kw_only=True):
     """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning."""
 
     id: str
@@ -113,7 +116,7 @@ class Module(Struct):
     dumps: tuple[Dump, ...] = ()
 
 
-class LoopEvent(Struct):
+class LoopEvent(Struct, kw_only=True):
     """Something that a pass did to a loop; `pass` is the pass, `detail` the evidence in words."""
 
     dump: int
@@ -122,7 +125,7 @@ class LoopEvent(Struct):
     detail: str = ""
 
 
-class Induction(Struct):
+class Induction(Struct, kw_only=True):
     """The counter of a loop: the carried element `index` runs from `init` by `step` to `bound`."""
 
     index: int
@@ -132,7 +135,7 @@ class Induction(Struct):
     how: str = ""
 
 
-class Loop(Struct):
+class Loop(Struct, kw_only=True):
     """One while loop through all passes; `name` is the one in `last_dump`."""
 
     id: str
@@ -153,7 +156,7 @@ class Loop(Struct):
     events: tuple[LoopEvent, ...] = ()
 
 
-class Window(Struct):
+class Window(Struct, kw_only=True):
     """What a scheduled module runs between an asynchronous start and its done."""
 
     start: str
@@ -162,7 +165,7 @@ class Window(Struct):
     flops: int | None = None
 
 
-class Collective(Struct):
+class Collective(Struct, kw_only=True):
     """One collective in a module's last dump; `bytes` leave one device in one execution."""
 
     module: str
@@ -179,7 +182,7 @@ class Collective(Struct):
     window: Window | None = None
 
 
-class Failure(Struct):
+class Failure(Struct, kw_only=True):
     """The failure that the log states and where the compiler was."""
 
     text: str
@@ -197,7 +200,7 @@ class Failure(Struct):
     how: str = ""
 
 
-class Evidence(Struct):
+class Evidence(Struct, kw_only=True):
     """A line of the dump or log that a claim rests on; `line` is 1-based, None for a whole file."""
 
     file: str
@@ -205,7 +208,7 @@ class Evidence(Struct):
     text: str = ""
 
 
-class Culprit(Struct):
+class Culprit(Struct, kw_only=True):
     """An instruction or loop that a finding names, the most important one first.
 
     `role` says what it is in the finding's story; `stated` is true where the source place stands
@@ -224,7 +227,7 @@ class Culprit(Struct):
     role: str = ""
 
 
-class Workaround(Struct):
+class Workaround(Struct, kw_only=True):
     """Something to try; `releases` are those known to accept it, in words."""
 
     text: str
@@ -233,7 +236,7 @@ class Workaround(Struct):
     verified: bool | None = None
 
 
-class RuledOut(Struct):
+class RuledOut(Struct, kw_only=True):
     """A hypothesis the evidence speaks against."""
 
     hypothesis: str
@@ -241,7 +244,7 @@ class RuledOut(Struct):
     evidence: tuple[Evidence, ...] = ()
 
 
-class Upstream(Struct):
+class Upstream(Struct, kw_only=True):
     """A public thread or fix about the same fault."""
 
     ref: str
@@ -249,7 +252,7 @@ class Upstream(Struct):
     affects: str | None = None
 
 
-class Finding(Struct):
+class Finding(Struct, kw_only=True):
     """What a rule says: a claim, how sure it is, what it rests on and what can be done."""
 
     rule: str
@@ -268,7 +271,7 @@ class Finding(Struct):
     upstream: tuple[Upstream, ...] = ()
 
 
-class Skipped(Struct):
+class Skipped(Struct, kw_only=True):
     """A member that was left out or only partly read, and why.
 
     `code` is stable (`bad_path`, `link`, `nested_archive`, `not_yet_read`, `truncated`, ...).
@@ -280,7 +283,7 @@ class Skipped(Struct):
     bytes: int = 0
 
 
-class UnparsedLine(Struct):
+class UnparsedLine(Struct, kw_only=True):
     """Text that the parser did not understand; `text` is cut to 200 characters."""
 
     file: str
@@ -290,7 +293,7 @@ class UnparsedLine(Struct):
     reason: str
 
 
-class Coverage(Struct):
+class Coverage(Struct, kw_only=True):
     """How much of the input was read and understood; `flags` are remarks on the whole input."""
 
     files: int = 0
@@ -305,7 +308,7 @@ class Coverage(Struct):
     kinds: dict[str, int] = {}
 
 
-class Report(Struct):
+class Report(Struct, kw_only=True):
     """The answer to one input."""
 
     schema_version: int = SCHEMA_VERSION
