@@ -35,11 +35,11 @@ LoopEventKind = Literal[
 class Struct(msgspec.Struct, frozen=True):
     """Base of all report values: immutable and compared by value.
 
-    Built by keyword too, but msgspec does not hand `kw_only` down: each class says it.
+    Built by keyword too, but msgspec does not hand `kw_only` down, so each class says it.
     """
 
 
-class Frame(Struct, kw_only=True):
+class Frame(Struct, frozen=True, kw_only=True):
     """One call of the Python stack that traced an instruction."""
 
     file: str
@@ -47,7 +47,7 @@ class Frame(Struct, kw_only=True):
     function: str | None = None
 
 
-class Source(Struct, kw_only=True):
+class Source(Struct, frozen=True, kw_only=True):
     """A place in the user's program; `frames` go from the innermost call outwards."""
 
     file: str
@@ -57,14 +57,14 @@ class Source(Struct, kw_only=True):
     frames: tuple[Frame, ...] = ()
 
 
-class Tool(Struct, kw_only=True):
+class Tool(Struct, frozen=True, kw_only=True):
     """The program that made the report."""
 
     name: str
     version: str
 
 
-class Input(Struct, kw_only=True):
+class Input(Struct, frozen=True, kw_only=True):
     """What was analysed: `sha256` is of the archive's bytes, empty for a folder."""
 
     name: str
@@ -72,14 +72,14 @@ class Input(Struct, kw_only=True):
     sha256: str = ""
 
 
-class Releases(Struct, kw_only=True):
+class Releases(Struct, frozen=True, kw_only=True):
     """The jaxlib releases that fit everything seen, oldest first, and why."""
 
     releases: tuple[str, ...] = ()
     how: str = ""
 
 
-class Environment(Struct, kw_only=True):
+class Environment(Struct, frozen=True, kw_only=True):
     """Where the program was compiled, as far as the files say."""
 
     backend: str | None = None
@@ -90,7 +90,7 @@ class Environment(Struct, kw_only=True):
     flags_from: tuple[str, ...] = ()
 
 
-class Dump(Struct, kw_only=True):
+class Dump(Struct, frozen=True, kw_only=True):
     """One text of one module, after one pass; `changed` counts computations new in this text."""
 
     index: int
@@ -106,7 +106,7 @@ class Dump(Struct, kw_only=True):
     counts: dict[str, int] = {}
 
 
-class Module(Struct, kw_only=True):
+class Module(Struct, frozen=True, kw_only=True):
     """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning."""
 
     id: str
@@ -116,7 +116,7 @@ class Module(Struct, kw_only=True):
     dumps: tuple[Dump, ...] = ()
 
 
-class LoopEvent(Struct, kw_only=True):
+class LoopEvent(Struct, frozen=True, kw_only=True):
     """Something that a pass did to a loop; `pass` is the pass, `detail` the evidence in words."""
 
     dump: int
@@ -125,7 +125,7 @@ class LoopEvent(Struct, kw_only=True):
     detail: str = ""
 
 
-class Induction(Struct, kw_only=True):
+class Induction(Struct, frozen=True, kw_only=True):
     """The counter of a loop: the carried element `index` runs from `init` by `step` to `bound`."""
 
     index: int
@@ -135,7 +135,7 @@ class Induction(Struct, kw_only=True):
     how: str = ""
 
 
-class Loop(Struct, kw_only=True):
+class Loop(Struct, frozen=True, kw_only=True):
     """One while loop through all passes; `name` is the one in `last_dump`."""
 
     id: str
@@ -156,7 +156,7 @@ class Loop(Struct, kw_only=True):
     events: tuple[LoopEvent, ...] = ()
 
 
-class Window(Struct, kw_only=True):
+class Window(Struct, frozen=True, kw_only=True):
     """What a scheduled module runs between an asynchronous start and its done."""
 
     start: str
@@ -165,7 +165,7 @@ class Window(Struct, kw_only=True):
     flops: int | None = None
 
 
-class Collective(Struct, kw_only=True):
+class Collective(Struct, frozen=True, kw_only=True):
     """One collective in a module's last dump; `bytes` leave one device in one execution."""
 
     module: str
@@ -182,7 +182,7 @@ class Collective(Struct, kw_only=True):
     window: Window | None = None
 
 
-class Failure(Struct, kw_only=True):
+class Failure(Struct, frozen=True, kw_only=True):
     """The failure that the log states and where the compiler was."""
 
     text: str
@@ -200,7 +200,7 @@ class Failure(Struct, kw_only=True):
     how: str = ""
 
 
-class Evidence(Struct, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True):
     """A line of the dump or log that a claim rests on; `line` is 1-based, None for a whole file."""
 
     file: str
@@ -208,7 +208,7 @@ class Evidence(Struct, kw_only=True):
     text: str = ""
 
 
-class Culprit(Struct, kw_only=True):
+class Culprit(Struct, frozen=True, kw_only=True):
     """An instruction or loop that a finding names, the most important one first.
 
     `role` says what it is in the finding's story; `stated` is true where the source place stands
@@ -227,7 +227,7 @@ class Culprit(Struct, kw_only=True):
     role: str = ""
 
 
-class Workaround(Struct, kw_only=True):
+class Workaround(Struct, frozen=True, kw_only=True):
     """Something to try; `releases` are those known to accept it, in words."""
 
     text: str
@@ -236,7 +236,7 @@ class Workaround(Struct, kw_only=True):
     verified: bool | None = None
 
 
-class RuledOut(Struct, kw_only=True):
+class RuledOut(Struct, frozen=True, kw_only=True):
     """A hypothesis the evidence speaks against."""
 
     hypothesis: str
@@ -244,7 +244,7 @@ class RuledOut(Struct, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
 
 
-class Upstream(Struct, kw_only=True):
+class Upstream(Struct, frozen=True, kw_only=True):
     """A public thread or fix about the same fault."""
 
     ref: str
@@ -252,7 +252,7 @@ class Upstream(Struct, kw_only=True):
     affects: str | None = None
 
 
-class Finding(Struct, kw_only=True):
+class Finding(Struct, frozen=True, kw_only=True):
     """What a rule says: a claim, how sure it is, what it rests on and what can be done."""
 
     rule: str
@@ -271,7 +271,7 @@ class Finding(Struct, kw_only=True):
     upstream: tuple[Upstream, ...] = ()
 
 
-class Skipped(Struct, kw_only=True):
+class Skipped(Struct, frozen=True, kw_only=True):
     """A member that was left out or only partly read, and why.
 
     `code` is stable (`bad_path`, `link`, `nested_archive`, `not_yet_read`, `truncated`, ...).
@@ -283,7 +283,7 @@ class Skipped(Struct, kw_only=True):
     bytes: int = 0
 
 
-class UnparsedLine(Struct, kw_only=True):
+class UnparsedLine(Struct, frozen=True, kw_only=True):
     """Text that the parser did not understand; `text` is cut to 200 characters."""
 
     file: str
@@ -293,7 +293,7 @@ class UnparsedLine(Struct, kw_only=True):
     reason: str
 
 
-class Coverage(Struct, kw_only=True):
+class Coverage(Struct, frozen=True, kw_only=True):
     """How much of the input was read and understood; `flags` are remarks on the whole input."""
 
     files: int = 0
@@ -308,7 +308,7 @@ class Coverage(Struct, kw_only=True):
     kinds: dict[str, int] = {}
 
 
-class Report(Struct, kw_only=True):
+class Report(Struct, frozen=True, kw_only=True):
     """The answer to one input."""
 
     schema_version: int = SCHEMA_VERSION
