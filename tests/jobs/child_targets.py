@@ -1,0 +1,98 @@
+"""Functions that tests run in the disposable child; not a test module."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from app.errors import BadArchive
+
+Report = Callable[[str, int, int | None], None]
+
+
+def answer(report: Report, *, value: object) -> object:
+    report("reading", 1, 2)
+    report("reading", 2, None)
+    return {"value": value, "cwd": os.getcwd(), "environment": sorted(os.environ)}
+
+
+def refuse(report: Report) -> None:
+    raise BadArchive("it is cut off", place="a.tar", next_step="Send it again.", code="truncated")
+
+
+def raise_bug(report: Report) -> None:
+    raise KeyError("no such thing")
+
+
+def eat_memory(report: Report) -> None:
+    held = []
+    while True:
+        held.append(bytearray(1 << 24))
+
+
+def spin(report: Report) -> None:
+    while True:
+        pass
+
+
+def sleep_with_descendant(report: Report, *, file: str) -> None:
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(file).write_text(str(sleeper.pid))
+    report("sleeping", 0, None)
+    time.sleep(600)
+
+
+def leave_descendant(report: Report, *, file: str) -> str:
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(file).write_text(str(sleeper.pid))
+    return "done"
+
+
+def kill_itself(report: Report) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def open_many_files(report: Report) -> int:
+    opened = []
+    try:
+        while True:
+            opened.append(open(os.devnull))
+    except OSError:
+        return len(opened)
+
+
+def write_large_file(report: Report) -> int:
+    written = 0
+    with open("large", "wb", buffering=0) as file:
+        try:
+            while True:
+                written += file.write(b"x" * 65536)
+        except OSError:
+            return written
+
+
+def flood_pipe(report: Report) -> None:
+    report("x" * (5 << 20), 0, None)
+    time.sleep(600)
+
+
+def talk_nonsense(report: Report) -> str:
+    for fd in range(3, 20):
+        try:
+            os.write(fd, b'[1]\n{"progress": 7}\n\xff\n{"refused": {"kind": "os"}}\n')
+        except OSError:
+            continue
+    return "fine"
+
+
+def log_much(report: Report) -> str:
+    for number in range(20_000):
+        print(f"line {number}", file=sys.stderr)
+    return "fine"
+
+
+def large_result(report: Report) -> str:
+    return "x" * (2 << 20)
