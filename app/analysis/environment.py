@@ -1,0 +1,74 @@
+"""Where a program was compiled: backend, devices, flags and the releases of jaxlib that fit."""
+
+from collections.abc import Mapping, Sequence
+
+from app import knowledge
+from app.model.dump import DumpContents, LogFacts, ModuleHistory
+from app.model.report import Environment, Releases
+
+
+def environment_of(
+    contents: DumpContents | None,
+    log: LogFacts,
+    *,
+    flags: Mapping[str, str],
+    release: str | None,
+) -> Environment:
+    """Everything that dump, log and user say of the run's surroundings.
+
+    A flag given by the user (`flags`) wins over one seen in the log, which wins over
+    `debug_options`; `flags_from` names the places that were used, the strongest last.
+    """
+    merged: dict[str, str] = {}
+    origins: list[str] = []
+    for origin, found in (
+        (contents.flags_file or "debug_options" if contents else "", contents and contents.flags),
+        ("log", log.flags),
+        ("given by the user", flags),
+    ):
+        if found:
+            merged.update(found)
+            origins.append(origin)
+    module = contents.modules[0] if contents and contents.modules else None
+    header = module.last.module.header if module else None
+    return Environment(
+        backend=_backend(contents.modules if contents else (), merged),
+        jaxlib=_releases(log, release),
+        num_partitions=header.num_partitions if header else None,
+        replica_count=header.replica_count if header else None,
+        flags=dict(sorted(merged.items())),
+        flags_from=tuple(origins),
+    )
+
+
+def _backend(modules: Sequence[ModuleHistory], flags: Mapping[str, str]) -> str | None:
+    """GPU, CPU or TPU by the name of the final text, by libtpu's file names, else by the flags."""
+    for module in modules:
+        for dump in reversed(module.dumps):
+            point = dump.name.point
+            if "gpu_after_optimizations" in point:
+                return "GPU"
+            if "cpu_after_optimizations" in point:
+                return "CPU"
+            if ".cl_" in dump.file or "tpu" in (dump.name.pipeline or "").lower():
+                return "TPU"
+    for word, backend in (("xla_gpu_", "GPU"), ("xla_tpu_", "TPU"), ("xla_cpu_", "CPU")):
+        if any(name.startswith(word) for name in flags):
+            return backend
+    return None
+
+
+def _releases(log: LogFacts, release: str | None) -> Releases:
+    if release is not None:
+        return Releases(releases=(release,), how="given by the user")
+    if log.releases:
+        return Releases(releases=log.releases, how="named in the log")
+    for failure in log.failures:
+        if failure.file and failure.condition:
+            found = knowledge.releases_of_check(failure.file, failure.condition, failure.line)
+            if found:
+                return Releases(
+                    releases=found,
+                    how=f"{failure.file}:{failure.line} holds this check in these releases",
+                )
+    return Releases()

@@ -1,0 +1,117 @@
+"""Where the compiler was when it died: the pass, the pipeline, the module and how sure that is.
+
+Evidence is weighed in this order: a `Failed after` line (XLA says it), the C++ file and condition
+of the check (one pass owns most files), the last `HLO pass` verbose line, and last the newest
+dump, which proves nothing alone: with the pass filter `.*` only passes that changed the module
+leave a file (xla/service/hlo_pass_pipeline.cc), so the pass died in `before_Y` or any later one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app import knowledge
+from app.model.dump import CheckFailure, LogFacts, ModuleHistory
+from app.model.report import Confidence, Failure
+
+# Failures of a run that had compiled; no module was in the compiler's hands.
+_RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    name: str | None
+    confidence: Confidence
+    how: str
+
+
+def locate_failure(
+    log: LogFacts, modules: Sequence[ModuleHistory]
+) -> tuple[Failure | None, ModuleHistory | None]:
+    """The first cause stated by the log and the module that was being compiled.
+
+    The module is None when the log states no failure, when no dump was given and when nothing
+    tells the modules apart.
+    """
+    if not log.failures:
+        return None, None
+    cause = log.failures[0]
+    module, module_how = failing_module(cause, log, modules)
+    where = _pass_of(cause, log, module)
+    how = "; ".join(part for part in (where.how, module_how) if part)
+    return (
+        Failure(
+            text=cause.text,
+            signature=cause.signature,
+            kind=cause.kind,
+            file=cause.file,
+            line=cause.line,
+            condition=cause.condition,
+            status=cause.status,
+            pass_=where.name,
+            pipeline=module.last.name.pipeline if module else None,
+            module=module.id if module else None,
+            last_dump=module.last.file if module else None,
+            confidence=where.confidence,
+            how=how,
+        ),
+        module,
+    )
+
+
+def failing_module(
+    cause: CheckFailure, log: LogFacts, modules: Sequence[ModuleHistory]
+) -> tuple[ModuleHistory | None, str]:
+    """The module that died and the reason for naming it.
+
+    A compile that dies leaves no text after all optimizations, so an incomplete module among
+    complete ones is the one; instructions named in the message decide between several.
+    """
+    own = [m for m in modules if m.role != "autotuning"]
+    if not own or cause.kind in _RUNTIME_KINDS:
+        return None, ""
+    named = _holding_most(own, log.names)
+    if named is not None:
+        return named, f"module {named.id} holds the instructions that the message names"
+    unfinished = [m for m in own if not m.complete]
+    if unfinished:
+        module = max(unfinished, key=lambda m: (m.role == "user", len(m.dumps), m.id))
+        return module, f"module {module.id} has no text after all optimizations"
+    if len(own) == 1:
+        return own[0], f"{own[0].id} is the only module in the dump"
+    return None, "every module in the dump was optimized to the end"
+
+
+def _holding_most(
+    modules: Sequence[ModuleHistory], names: Sequence[str]
+) -> ModuleHistory | None:
+    """The one module whose newest text defines most of the named instructions, if one leads."""
+    if not names:
+        return None
+    counts = [
+        (sum(any(c.get(n) for c in m.last.module.computations) for n in names), m)
+        for m in modules
+    ]
+    best = max(count for count, _ in counts)
+    leaders = [m for count, m in counts if count == best]
+    return leaders[0] if best and len(leaders) == 1 else None
+
+
+def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
+    if cause.failed_after:
+        return _Pass(cause.failed_after, "certain", "the log says `Failed after`")
+    last = module.last.name if module else None
+    owners = knowledge.passes_of_file(cause.file, cause.condition) if cause.file else ()
+    if len(owners) == 1:
+        how = f"{cause.file} with this condition belongs to {owners[0]}"
+        return _Pass(owners[0], "likely", how)
+    if log.passes and (not owners or log.passes[-1] in owners):
+        return _Pass(log.passes[-1], "likely", "the last `HLO pass` line of the log")
+    if owners and last is not None and last.before in owners:
+        how = f"{cause.file} belongs to it and the newest dump says it was next in line"
+        return _Pass(last.before, "likely", how)
+    if owners:
+        return _Pass(owners[0], "possible", f"{cause.file} belongs to {' or '.join(owners)}")
+    if last is not None and last.before is not None and last.before != "pipeline-end":
+        how = f"the newest dump says that {last.before} was next: it, or any later pass"
+        return _Pass(last.before, "possible", how)
+    return _Pass(None, "possible", "nothing says which pass was running")

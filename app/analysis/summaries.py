@@ -1,0 +1,63 @@
+"""Loop histories and dumps in the form in which a report holds them."""
+
+from collections.abc import Sequence
+
+from app.model.dump import ModuleHistory
+from app.model.facts import LoopHistory, WhileLoop
+from app.model.report import Loop, LoopEvent
+
+_COLLECTIVES = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective-broadcast",
+    "collective-permute",
+    "ragged-all-to-all",
+    "reduce-scatter",
+    "recv",
+    "send",
+)
+
+
+def summarize_loops(history: ModuleHistory, loops: Sequence[LoopHistory]) -> tuple[Loop, ...]:
+    """The loops of one module for the report, in the order given.
+
+    `names` are all names the loop went by, oldest first, without repeats.
+    """
+    return tuple(_summary(history, loop) for loop in loops)
+
+
+def _summary(history: ModuleHistory, loop: LoopHistory) -> Loop:
+    last = loop.last
+    names = dict.fromkeys(loop.occurrences[i].name for i in sorted(loop.occurrences))
+    return Loop(
+        id=loop.id,
+        module=history.id,
+        parent=loop.parent,
+        name=last.name,
+        names=tuple(names),
+        source=loop.source,
+        source_from=loop.source_from,
+        op_name=loop.op_name,
+        construct=loop.construct,
+        trip_count=last.trip_count,
+        trip_count_how=last.trip_count_how,
+        induction=last.induction,
+        first_dump=loop.first_dump,
+        last_dump=loop.last_dump,
+        collectives=_collectives_of(last),
+        events=tuple(
+            LoopEvent(dump=e.dump, pass_=e.pass_name, kind=e.kind, detail=e.detail)
+            for e in loop.events
+        ),
+    )
+
+
+def _collectives_of(loop: WhileLoop) -> dict[str, int]:
+    """How many collectives of each kind stand in the body itself, starts counted as their kind."""
+    counts: dict[str, int] = {}
+    for instruction in loop.body.instructions:
+        opcode = instruction.opcode.removesuffix("-start")
+        if opcode in _COLLECTIVES:
+            counts[opcode] = counts.get(opcode, 0) + 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,1 @@
+"""Opinions: one file a rule, found by listing this folder (see README.md to add one)."""

@@ -1,0 +1,393 @@
+"""The collective pipeliner clones an all-gather that it has cloned already.
+
+## What it finds
+Compilation that dies with `Check failed: last_cloned != nullptr` in `collective_pipeliner.cc`, and
+the loop, the all-gathers and the lines of the program behind it.
+
+## Why it matters
+The message names no instruction, no loop and no line, and the all-gather on which the check fails
+stands in no dump: the pass had just made it.
+
+## How we know
+The backward direction of the pass moves all-gathers of a loop to the end of the iteration before.
+It starts with inner loops and puts clones of their all-gathers in front of the inner loop, into
+the body of the outer one. There they are candidates themselves. An older candidate of the outer
+loop (the container) whose operands run through the inner loop takes those fresh clones along when
+it is moved; when their own turn comes nothing is left to clone, and the check fails. The rule reads
+loops, invariant elements and operand chains from the newest text and looks for that structure. The
+structure also stands in healthy programs, so only the log's line makes it a finding.
+
+## What to do
+Switch the pipelining of all-gathers off, or the backward direction of the pass; unroll the outer
+loop; or move to a release that has the fix.
+
+## Limits
+XLA's own order of instructions is not printed. Where several all-gathers could be the container
+they are all named. With only the text before optimizations there are no all-gathers to read: the
+rule then names the nested loops, as a possibility. With only a log it names no culprit.
+
+## Sources
+xla/service/collective_pipeliner.cc (CollectIndependentOperandChain, TransformLoopBackward,
+CloneBackwardChain) in jaxlib 0.4.30; openxla/xla#14332; jax-ml/jax#22210.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app import knowledge
+from app.analysis.pipelining import (
+    BackwardCandidate,
+    Containment,
+    backward_candidates,
+    find_containments,
+)
+from app.model.dump import CheckFailure, ModuleHistory
+from app.model.facts import Facts, LoopHistory, WhileLoop
+from app.model.report import Confidence, Culprit, Evidence, Finding, RuledOut, Upstream, Workaround
+from app.rules.citing import (
+    dump_evidence,
+    instruction_culprit,
+    instruction_evidence,
+    log_evidence,
+    loop_culprit,
+    place,
+)
+from app.rules.frame import Rule
+from app.rules.releases import flag_workaround, releases_in_words
+from hlo_parser import Computation, Instruction
+
+_FILE = "collective_pipeliner.cc"
+_CONDITION = "last_cloned != nullptr"
+_DOUBLE_BUFFERING = "loop-double-buffer-transformer"
+_MAX_CONTAINERS = 8
+_MAX_LOOPS = 4
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding where the log's first cause is this check, else none."""
+    cause = facts.log.failures[0] if facts.log.failures else None
+    if cause is None or cause.file != _FILE or cause.condition != _CONDITION:
+        return
+    releases = _releases(facts, cause)
+    story = _story(facts)
+    outer = story.outer
+    yield Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="error",
+        confidence=story.confidence,
+        title=_title(outer),
+        message=story.message,
+        culprits=story.culprits,
+        evidence=(log_evidence(cause), *story.evidence),
+        flags=_flags_involved(facts),
+        workarounds=tuple(_workarounds(outer, releases)),
+        ruled_out=(*_double_buffering(facts), *story.ruled_out),
+        unknown=story.unknown,
+        upstream=_upstream(releases),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Story:
+    """What could be read from the dump, as sure as `confidence` says."""
+
+    confidence: Confidence
+    message: str
+    outer: Culprit | None = None
+    culprits: tuple[Culprit, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def _story(facts: Facts) -> _Story:
+    history = facts.failing
+    if history is None:
+        return _log_only_story()
+    tracked = {
+        loop.occurrences[history.last.index].name: loop
+        for loop in facts.loops.get(history.id, ())
+        if history.last.index in loop.occurrences
+    }
+    loops = [loop.occurrences[history.last.index] for loop in tracked.values()]
+    scene = _Scene(history, tracked, loops)
+    containments = find_containments(loops)
+    if containments:
+        return _containment_story(scene, containments)
+    return _nested_loops_story(scene)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """The newest text of the module that died and the loops in it, by name in that text."""
+
+    history: ModuleHistory
+    tracked: Mapping[str, LoopHistory]
+    loops: Sequence[WhileLoop]
+
+    def loop(self, loop: WhileLoop, role: str) -> Culprit:
+        return loop_culprit(self.history, self.history.last, self.tracked[loop.name], role=role)
+
+    def all_gather(self, candidate: BackwardCandidate, role: str) -> Culprit:
+        return instruction_culprit(
+            self.history,
+            self.history.last,
+            candidate.loop.body,
+            candidate.instruction,
+            loop=self.tracked[candidate.loop.name].id,
+            role=role,
+        )
+
+    def line_of(self, computation: Computation, instruction: Instruction) -> Evidence:
+        return instruction_evidence(self.history.last, computation, instruction)
+
+
+def _containment_story(scene: _Scene, containments: Sequence[Containment]) -> _Story:
+    outer = containments[0].outer
+    inner = containments[0].inner
+    here = [c for c in containments if c.outer is outer and c.inner is inner]
+    containers = [c.container for c in here]
+    origin = here[0].contained[0]
+    loop = scene.loop(outer, "loop")
+    first, *others = (
+        scene.all_gather(c, "container" if i == 0 else "container, if XLA took it first")
+        for i, c in enumerate(containers[:_MAX_CONTAINERS])
+    )
+    contained = scene.all_gather(origin, "inferred origin of the clone")
+    scan = scene.loop(inner, "inner loop")
+    elsewhere = _other_loops(scene, containments, outer)
+    message = (
+        f"The backward direction of the collective pipeliner worked on loop {place(loop)}. "
+        f"It had pipelined the inner loop {place(scan)} before and put clones of "
+        f"{_count(len(here[0].contained), 'all-gather')} in front of it, into the body of "
+        f"{loop.instruction}. The operands of {place(first)} run through {scan.instruction}, so "
+        f"moving it clones the fresh ones along; when the turn of the first fresh one came, "
+        f"nothing was left to clone. That fresh all-gather stands in no dump; by the graph it is "
+        f"a clone of {place(contained)} in the body of {scan.instruction}."
+    )
+    if others:
+        message += (
+            f" {_count(len(containers) - 1, 'other all-gather')} of {loop.instruction} have the "
+            "same shape of operands; XLA's own order, which the text does not show, decides which "
+            "was first."
+        )
+    return _Story(
+        confidence="possible" if elsewhere else "likely",
+        message=message,
+        outer=loop,
+        culprits=(loop, first, *others, contained, *elsewhere),
+        evidence=(
+            scene.line_of(outer.computation, outer.instruction),
+            scene.line_of(outer.body, containers[0].instruction),
+            scene.line_of(inner.computation, inner.instruction),
+            scene.line_of(inner.body, origin.instruction),
+            _newest_text(scene.history),
+        ),
+        ruled_out=_innocent(scene, outer, containers),
+    )
+
+
+def _other_loops(
+    scene: _Scene, containments: Sequence[Containment], outer: WhileLoop
+) -> tuple[Culprit, ...]:
+    """Further outer loops with the same structure: the dump does not say which came first."""
+    others = {c.outer.name: c.outer for c in containments if c.outer is not outer}
+    return tuple(scene.loop(loop, "loop, also possible") for loop in others.values())
+
+
+def _innocent(
+    scene: _Scene, outer: WhileLoop, containers: Sequence[BackwardCandidate]
+) -> tuple[RuledOut, ...]:
+    chosen = {c.instruction.name for c in containers}
+    rest = [c for c in backward_candidates(outer) if c.instruction.name not in chosen]
+    if not rest:
+        return ()
+    names = ", ".join(c.instruction.name for c in rest)
+    return (
+        RuledOut(
+            hypothesis=f"Another all-gather of the loop is at fault ({names})",
+            why="The pass may move them too, but their operands do not run through an inner loop "
+            "that has candidates of its own, so they take no clone along.",
+            evidence=tuple(scene.line_of(outer.body, c.instruction) for c in rest),
+        ),
+    )
+
+
+def _nested_loops_story(scene: _Scene) -> _Story:
+    """No container in the newest text: the nested loops are all that can be named."""
+    by_name = {loop.name: loop for loop in scene.loops}
+    nests: dict[str, list[WhileLoop]] = {}
+    for loop in scene.loops:
+        outer = by_name.get(loop.parent or "")
+        if outer is not None and loop.trip_count is not None and outer.trip_count is not None:
+            nests.setdefault(outer.name, []).append(loop)
+    early = not any(
+        i.opcode.startswith("all-gather")
+        for c in scene.history.last.module.computations
+        for i in c.instructions
+    )
+    unknown = (_UNKNOWN_EARLY if early else _UNKNOWN_NO_CONTAINER,)
+    if not nests:
+        return _Story("possible", _MECHANISM, evidence=(_newest_text(scene.history),),
+                      unknown=(*unknown, "no nested loops with known trip counts in the newest text"))
+    outers = [by_name[name] for name in nests][:_MAX_LOOPS]
+    loop = scene.loop(outers[0], "loop")
+    inner = [scene.loop(i, "inner loop") for i in nests[outers[0].name]]
+    message = (
+        f"{_MECHANISM} In the newest text, {scene.history.last.file}, that is possible for "
+        f"{place(loop)}, which runs {' and '.join(place(i) for i in inner)} in its body."
+    )
+    return _Story(
+        confidence="possible",
+        message=message,
+        outer=loop,
+        culprits=(loop, *inner, *(scene.loop(o, "loop, also possible") for o in outers[1:])),
+        evidence=(
+            scene.line_of(outers[0].computation, outers[0].instruction),
+            *(scene.line_of(i.computation, i.instruction) for i in nests[outers[0].name]),
+            _newest_text(scene.history),
+        ),
+        unknown=unknown,
+    )
+
+
+def _log_only_story() -> _Story:
+    return _Story(
+        confidence="likely",
+        message=f"{_MECHANISM} Which loop and which all-gather: a dump would say.",
+        unknown=(
+            "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
+            "--xla_dump_hlo_pass_re=.* and add the dump",
+        ),
+    )
+
+
+_MECHANISM = (
+    "The backward direction of the collective pipeliner moved an all-gather of an outer loop whose "
+    "operands run through an inner loop, took along the clones that it had just put in front of "
+    "that inner loop, and found nothing left to clone when their own turn came."
+)
+_UNKNOWN_EARLY = (
+    "which all-gather: the newest text is from before partitioning and holds none; rerun with "
+    "--xla_dump_hlo_pass_re=.* to have the text that the pass read"
+)
+_UNKNOWN_NO_CONTAINER = (
+    "which all-gather: none of the newest text's has operands that run through an inner loop with "
+    "candidates of its own"
+)
+
+
+def _title(loop: Culprit | None) -> str:
+    where = f" of loop {place(loop)}" if loop else ""
+    return f"Pipelining the all-gathers{where} made the compiler clone one of them twice"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _newest_text(history: ModuleHistory) -> Evidence:
+    name = history.last.name
+    after = f"the newest text is from after {name.after}" if name.after else "the only text"
+    return dump_evidence(
+        history.last, f"{after}; the pass that died left none, and it may have been any later one"
+    )
+
+
+def _releases(facts: Facts, cause: CheckFailure) -> tuple[str, ...]:
+    """Releases that fit: those of the environment, else those of the check's file and line."""
+    return facts.environment.jaxlib.releases or knowledge.releases_of_check(
+        _FILE, _CONDITION, cause.line
+    )
+
+
+def _flags_involved(facts: Facts) -> tuple[str, ...]:
+    flags = facts.environment.flags
+    name = "xla_gpu_enable_pipelined_all_gather"
+    return (f"--{name}={flags[name]}",) if name in flags else ()
+
+
+def _workarounds(loop: Culprit | None, releases: Sequence[str]) -> Iterator[Workaround]:
+    flagged = (
+        flag_workaround(
+            "Do not pipeline all-gathers.", "--xla_gpu_enable_pipelined_all_gather=false", releases
+        ),
+        flag_workaround(
+            "Leave out the backward direction of the pass; the forward one stays on.",
+            "--xla_disable_hlo_passes=collective-pipeliner-backward",
+            releases,
+        ),
+        flag_workaround(
+            "Keep pipelining, but treat collectives as costly by an estimate of their time.",
+            "--xla_gpu_enable_approx_costly_collectives=true",
+            releases,
+        ),
+    )
+    yield from (workaround for workaround in flagged if workaround is not None)
+    where = f" at {place(loop)}" if loop else ""
+    yield Workaround(
+        text=f"Unroll the outer loop{where} (fori_loop(..., unroll=True)); it costs memory and "
+        "compile time.",
+        releases="any",
+    )
+    yield Workaround(
+        text="Move to jaxlib 0.4.33 or newer. 0.4.31 compiles, but may leave the work of the "
+        "inner loops doubled.",
+        releases="0.4.33 and newer",
+    )
+
+
+def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
+    """Double buffering runs after the pipeliner; the dump shows that it had not run."""
+    history = facts.failing
+    why = (
+        f"{_DOUBLE_BUFFERING} runs in a later pipeline than the collective pipeliner, so it had "
+        "not touched any loop when the compiler died."
+    )
+    if history is None:
+        yield RuledOut(hypothesis=_SUSPICION, why=why)
+        return
+    ran = [d for d in history.dumps if d.name.after == _DOUBLE_BUFFERING]
+    if ran:
+        return
+    setting = facts.environment.flags.get("xla_gpu_enable_while_loop_double_buffering")
+    if setting == "false":
+        why += " It was switched off in this run, too."
+    yield RuledOut(
+        hypothesis=_SUSPICION,
+        why=why,
+        evidence=(
+            dump_evidence(
+                history.last, f"the newest of {len(history.dumps)} texts; none is from after "
+                f"{_DOUBLE_BUFFERING}",
+            ),
+        ),
+    )
+
+
+_SUSPICION = "Double buffering of a while loop causes the crash"
+
+
+def _upstream(releases: Sequence[str]) -> tuple[Upstream, ...]:
+    affects = f"jaxlib {releases_in_words(releases)}" if releases else None
+    return tuple(
+        Upstream(ref=ref, fixed_in="0.4.31", affects=affects)
+        for ref in ("openxla/xla#14332", "jax-ml/jax#22210")
+    )
+
+
+RULE = Rule(
+    code="PIP001",
+    slug="last-cloned-null",
+    title="The collective pipeliner clones an all-gather twice",
+    class_="collective-pipeliner",
+    since="0.1.0",
+    sources=(
+        "xla/service/collective_pipeliner.cc",
+        "openxla/xla#14332",
+        "jax-ml/jax#22210",
+    ),
+    check=check,
+    page=__doc__,
+)

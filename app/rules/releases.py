@@ -1,0 +1,30 @@
+"""Which releases a finding speaks of, in words, and which workarounds they know."""
+
+from collections.abc import Sequence
+
+from app import knowledge
+from app.model.report import Workaround
+
+
+def releases_in_words(releases: Sequence[str]) -> str:
+    """`0.4.29, 0.4.30`; a run of more than three in the table's order becomes `0.4.14-0.4.30`."""
+    if len(releases) <= 3:
+        return ", ".join(releases)
+    return f"{releases[0]}-{releases[-1]}"
+
+
+def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround | None:
+    """Setting `flag` (`--xla_x=value`) as a workaround for those of `releases` that know it.
+
+    None when every one of the releases is known not to have the flag: an unknown flag in XLA_FLAGS
+    ends the process. With no releases given, the text names the flag's own range.
+    """
+    name = flag.lstrip("-").partition("=")[0]
+    if not releases:
+        span = knowledge.flag_releases(name)
+        known = f"{span.first} to {span.last} know the flag" if span else ""
+        return Workaround(text=text, flags=(flag,), releases=known)
+    knowing = [r for r in releases if knowledge.flag_known_in(name, r) is not False]
+    if not knowing:
+        return None
+    return Workaround(text=text, flags=(flag,), releases=releases_in_words(knowing))

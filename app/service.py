@@ -1,0 +1,160 @@
+"""The one door to an analysis: the command line, the server and the workers all go through it.
+
+Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. What each step does
+stands in its own room; here they are put in order.
+"""
+
+
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from app.analysis.collectives import find_collectives
+from app.analysis.environment import environment_of
+from app.analysis.history import describe_dumps
+from app.analysis.locate import locate_failure
+from app.analysis.loop_history import follow_loops
+from app.analysis.summaries import summarize_loops
+from app.errors import UsageError
+from app.ingest import Progress, load_dump, merge_logs, parse_flags, quiet, read_log
+from app.model.dump import DumpContents, LogFacts, ModuleHistory
+from app.model.facts import Facts, LoopHistory
+from app.model.report import Collective, Coverage, Input, Module, Report, Tool
+from app.rules.frame import run_rules
+from app.settings import Settings
+
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One log as given: its name for the report and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is known of the run beside the dump.
+
+    `flags` is the text of XLA_FLAGS, `release` the jaxlib release, where neither dump nor log
+    holds them; `hung` says that the run was killed because it hung.
+    """
+
+    logs: tuple[Log, ...] = ()
+    flags: str = ""
+    release: str | None = None
+    hung: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report and the contents it was made from (None when only logs were given)."""
+
+    report: Report
+    contents: DumpContents | None
+
+
+def analyze(
+    source: Path | None,
+    settings: Settings,
+    *,
+    question: Question | None = None,
+    name: str = "",
+    progress: Progress = quiet,
+) -> Report:
+    """The report on one archive, folder or text, on logs, or on both.
+
+    `name` is shown as the input's name instead of the file's own.
+
+    Raises:
+        InputError: the input cannot be read or holds no XLA dump.
+        UsageError: neither a source nor a log was given.
+    """
+    return examine(source, settings, question=question, name=name, progress=progress).report
+
+
+def examine(
+    source: Path | None,
+    settings: Settings,
+    *,
+    question: Question | None = None,
+    name: str = "",
+    progress: Progress = quiet,
+) -> Analysis:
+    """Like `analyze`, and keeps the parsed contents for a bundle."""
+    question = question or Question()
+    if source is None and not question.logs:
+        raise UsageError("nothing to analyse: give a dump, a log, or both")
+    contents = load_dump(source, settings=settings, name=name, progress=progress) if source else None
+    log = merge_logs([read_log(entry.text, name=entry.name) for entry in question.logs])
+    facts = gather_facts(contents, log, question, progress)
+    progress("rules", 0, None)
+    findings = run_rules(facts)
+    report = Report(
+        tool=Tool(name="hloscope", version=tool_version()),
+        input=_input(contents, question),
+        environment=facts.environment,
+        modules=tuple(_module(history) for history in facts.modules),
+        loops=tuple(
+            loop
+            for history in facts.modules
+            for loop in summarize_loops(history, facts.loops.get(history.id, ()))
+        ),
+        collectives=tuple(c for found in facts.collectives.values() for c in found),
+        failure=facts.failure,
+        findings=findings,
+        coverage=contents.coverage if contents else Coverage(lines=log.lines),
+    )
+    return Analysis(report, contents)
+
+
+def gather_facts(
+    contents: DumpContents | None, log: LogFacts, question: Question, progress: Progress = quiet
+) -> Facts:
+    """Everything that rules may rest on."""
+    flags = parse_flags(question.flags)
+    environment = environment_of(contents, log, flags=flags, release=question.release)
+    modules = contents.modules if contents else ()
+    failure, failing = locate_failure(log, modules)
+    loops: dict[str, tuple[LoopHistory, ...]] = {}
+    collectives: dict[str, tuple[Collective, ...]] = {}
+    own = [history for history in modules if history.role != "autotuning"]
+    for done, history in enumerate(own):
+        progress("loops", done, len(own))
+        loops[history.id] = follow_loops(history)
+        collectives[history.id] = find_collectives(history, loops[history.id])
+    return Facts(
+        dump=contents,
+        log=log,
+        environment=environment,
+        failure=failure,
+        failing=failing,
+        loops=loops,
+        collectives=collectives,
+        hung=question.hung or log.hung,
+    )
+
+
+def tool_version() -> str:
+    """The version of the installed distribution."""
+    return metadata.version("hloscope")
+
+
+def _input(contents: DumpContents | None, question: Question) -> Input:
+    if contents is not None:
+        return contents.input
+    return Input(
+        name=", ".join(log.name for log in question.logs),
+        bytes=sum(len(log.text.encode("utf-8", "surrogateescape")) for log in question.logs),
+    )
+
+
+def _module(history: ModuleHistory) -> Module:
+    return Module(
+        id=history.id,
+        name=history.name,
+        role=history.role,
+        complete=history.complete,
+        dumps=describe_dumps(history),
+    )
