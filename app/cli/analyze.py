@@ -1,0 +1,125 @@
+"""`hloscope analyze PATH`: the report on a dump, a log, or both, in the terminal and as files."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.cli.output import console_for_report, write_output
+from app.cli.snippets import snippets_for
+from app.errors import NotADump, UsageError
+from app.model.codec import report_to_json
+from app.model.report import Report, Severity
+from app.report.html import report_page
+from app.report.markdown import report_markdown
+from app.report.terminal import print_report
+from app.service import Log, Question, analyze
+from app.settings import Settings
+
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+_CHUNK_BYTES = 1 << 20
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "analyze",
+        help="explain a dump and the log of the failed run",
+        description="Explains a dump (folder, .tar, .tar.gz, .tar.zst, .zip, one text, or - for "
+        "standard input) and the log of the failed run.",
+    )
+    parser.add_argument("path", nargs="?", metavar="PATH", help="may be left out with --log")
+    parser.add_argument("--log", action="append", default=[], metavar="FILE", help="repeatable")
+    parser.add_argument("--flags", default="", metavar="TEXT|@FILE", help="the run's XLA_FLAGS")
+    parser.add_argument("--release", metavar="R", help="the run's jaxlib release")
+    parser.add_argument("--hung", action="store_true", help="the run was killed because it hung")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- is stdout)")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    parser.add_argument("--markdown", metavar="FILE", help="write a summary for a bug thread")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*_SEVERITIES, "never"),
+        default="error",
+        help="exit with 1 from this severity on (default: error)",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 3 if any text was not understood"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Analyse, write what was asked for, print the rest; 1 when findings reach `--fail-on`."""
+    targets: list[str] = [t for t in (arguments.json, arguments.html, arguments.markdown) if t]
+    if targets.count("-") > 1:
+        raise UsageError("only one output can go to standard output")
+    question = Question(
+        logs=tuple(Log(name, _read_text(name)) for name in arguments.log),
+        flags=_text_or_file(arguments.flags),
+        release=arguments.release,
+        hung=arguments.hung,
+    )
+    with _source(arguments.path) as source:
+        name = "stdin" if arguments.path == "-" else ""
+        report = analyze(source, settings, question=question, name=name)
+        near = [source.parent] if source is not None and arguments.path != "-" else []
+    snippets = snippets_for(report, [*near, *(Path(log).parent for log in arguments.log)])
+    if arguments.json:
+        write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
+    if arguments.html:
+        page = report_page(report, offline=True, snippets=snippets)
+        write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
+    if arguments.markdown:
+        write_output(arguments.markdown, report_markdown(report).encode("utf-8", "backslashreplace"))
+    print_report(report, console_for_report(stdout_is_taken="-" in targets), snippets=snippets)
+    return exit_code(report, fail_on=arguments.fail_on, strict=arguments.strict)
+
+
+def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
+    """0, or 1 for a finding at or above `fail_on` that is not ruled out.
+
+    Raises:
+        NotADump: `strict` was asked for and some text was not understood.
+    """
+    if strict and report.coverage.unparsed_lines:
+        first = report.coverage.unparsed[0]
+        raise NotADump(
+            f"{report.coverage.unparsed_lines} lines were not understood",
+            place=f"{first.file}:{first.line}",
+            next_step="Run without --strict to have the report all the same.",
+            code="not_understood",
+        )
+    if fail_on == "never":
+        return 0
+    grave = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
+    failed = any(f.severity in grave and f.confidence != "ruled_out" for f in report.findings)
+    return int(failed)
+
+
+@contextmanager
+def _source(path: str | None) -> Iterator[Path | None]:
+    """The dump to read; standard input is kept in a file, for a zip must be read from its end."""
+    if path != "-":
+        yield Path(path) if path is not None else None
+        return
+    with tempfile.NamedTemporaryFile(prefix="hloscope-") as kept:
+        while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
+            kept.write(chunk)
+        kept.flush()
+        yield Path(kept.name)
+
+
+def _text_or_file(value: str) -> str:
+    return _read_text(value[1:]) if value.startswith("@") else value
+
+
+def _read_text(name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise NotADump(
+            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
+        ) from error
+    return data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,37 @@
+"""Where the commands write: consoles, complaints, and files given as arguments (`-` is stdout)."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from app.errors import UsageError
+
+
+def complain(message: str) -> None:
+    """One error on standard error, control characters made visible."""
+    safe = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
+    print(f"hloscope: {safe}", file=sys.stderr)
+
+
+def console_for_report(*, stdout_is_taken: bool) -> Console:
+    """The console for the report; standard error when a machine format goes to standard output."""
+    return Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)
+
+
+def write_output(target: str, data: bytes) -> None:
+    """Write `data` to the file named, or to standard output for `-`.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if target == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(target).write_bytes(data)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write: {error.strerror}", place=target, next_step="Name another file."
+        ) from error

@@ -1,0 +1,93 @@
+"""`hloscope parse FILE...`: what each module text holds, and what was not understood in it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from app.cli.output import complain, write_output
+from app.errors import NotADump
+from app.settings import Settings
+from hlo_parser import HloSyntaxError, Module, parse_module
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser("parse", help="read module texts and say what they hold")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text (- is stdin)")
+    parser.add_argument("--strict", action="store_true", help="refuse what XLA refuses as syntax")
+    parser.add_argument("--json", metavar="FILE", help="write the modules as JSON (- is stdout)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Print one line a file; 3 when a file is no HLO or, with --strict, has a syntax error."""
+    del settings
+    modules: list[tuple[str, Module]] = []
+    failed = False
+    for name in arguments.files:
+        try:
+            modules.append((name, parse_module(_read(name), strict=arguments.strict)))
+        except HloSyntaxError as error:
+            complain(f"{name}: {error}")
+            failed = True
+    if arguments.json:
+        described = [_described(name, module) for name, module in modules]
+        data = msgspec.json.format(msgspec.json.encode(described), indent=1)
+        write_output(arguments.json, data + b"\n")
+    if arguments.json != "-":
+        for name, module in modules:
+            _print_module(name, module)
+    return 3 if failed else 0
+
+
+def _read(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise NotADump(
+            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
+        ) from error
+
+
+def _print_module(name: str, module: Module) -> None:
+    print(
+        f"{name}: module {module.name}, {len(module.computations)} computations, "
+        f"{module.instruction_count} instructions, entry {module.entry.name}, "
+        f"{len(module.unparsed)} places not understood"
+    )
+    for place in module.unparsed:
+        print(f"  {place.span.line}:{place.span.column}: {place.reason}: {ascii(place.text)}")
+
+
+def _described(name: str, module: Module) -> dict[str, object]:
+    return {
+        "file": name,
+        "name": module.name,
+        "entry": module.entry.name,
+        "is_scheduled": module.header.is_scheduled,
+        "num_partitions": module.header.num_partitions,
+        "replica_count": module.header.replica_count,
+        "computations": [
+            {
+                "name": computation.name,
+                "line": module.first_line(computation),
+                "instructions": [
+                    {
+                        "name": i.name,
+                        "opcode": i.opcode,
+                        "shape": i.shape.text,
+                        "operands": list(i.operands),
+                        "line": module.line_of(computation, i),
+                    }
+                    for i in computation.instructions
+                ],
+            }
+            for computation in module.computations
+        ],
+        "unparsed": [
+            {"line": u.span.line, "column": u.span.column, "text": u.text, "reason": u.reason}
+            for u in module.unparsed
+        ],
+    }

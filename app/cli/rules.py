@@ -1,0 +1,19 @@
+"""`hloscope rules`: every rule with its code and title."""
+
+import argparse
+
+from app.rules.frame import load_rules
+from app.settings import Settings
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    commands.add_parser("rules", help="list the rules").set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Print one line a rule."""
+    del arguments, settings
+    for rule in load_rules():
+        print(f"{rule.code}  {rule.slug:28}  {rule.title}")
+    return 0

@@ -1,0 +1,68 @@
+"""The lines of the user's program around the places a report names, where the files are at hand.
+
+Only the command line does this, on the user's own machine: a server never opens a path that a
+dump names. A file is taken from the path in the dump, or, where that does not exist, from a folder
+nearby by its name; the reader is told which file was read.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from app.model.report import Report, Source
+from app.report.snippets import Snippet, Snippets
+
+_CONTEXT = 2
+_MAX_FILE_BYTES = 4 << 20
+
+
+def snippets_for(report: Report, nearby: Sequence[Path]) -> Snippets:
+    """A snippet for every source place of the report's findings whose file can be read.
+
+    `nearby` are folders to look in; the current one is always searched last.
+    """
+    folders = [*dict.fromkeys(nearby), Path()]
+    found: dict[tuple[str, int], Snippet] = {}
+    for source in _places(report):
+        key = (source.file, source.line)
+        if key not in found:
+            snippet = _snippet(source, folders)
+            if snippet is not None:
+                found[key] = snippet
+    return found
+
+
+def _places(report: Report) -> Iterable[Source]:
+    for finding in report.findings:
+        for culprit in finding.culprits:
+            if culprit.source is not None:
+                yield culprit.source
+
+
+def _snippet(source: Source, folders: Sequence[Path]) -> Snippet | None:
+    for path in _candidates(source.file, folders):
+        lines = _lines_of(path)
+        if source.line <= len(lines):
+            first = max(1, source.line - _CONTEXT)
+            return Snippet(
+                file=str(path),
+                first_line=first,
+                line=source.line,
+                lines=tuple(lines[first - 1 : source.line + _CONTEXT]),
+            )
+    return None
+
+
+def _candidates(name: str, folders: Sequence[Path]) -> Iterable[Path]:
+    posix = PurePosixPath(name.replace("\\", "/"))
+    yield Path(name)
+    if posix.name and posix.name not in (".", ".."):
+        yield from (folder / posix.name for folder in folders)
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
+            return []
+        return path.read_text("utf-8", "backslashreplace").splitlines()
+    except (OSError, ValueError):
+        return []
