@@ -22,7 +22,7 @@ every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[s.name for s in S
 @cache
 def report_of(name: str) -> Report:
     sample = load_sample(name)
-    flags = None if sample.holds_flags else sample.flags
+    flags = "" if sample.holds_flags else sample.flags
     return hloscope.analyze(sample.archive, log=sample.log, flags=flags)
 
 

@@ -1,0 +1,96 @@
+"""Settings come from the environment with units, mistakes in it are told; errors tell all parts."""
+
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import pytest
+
+from app import errors, settings
+from app.errors import AppError, LimitExceeded
+from app.settings import BadSetting, Settings, settings_from_environment
+
+
+def subclasses(base: type[AppError]) -> list[type[AppError]]:
+    return [base, *(deep for child in base.__subclasses__() for deep in subclasses(child))]
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    assert settings_from_environment({"PATH": "/bin"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("4096", 4096), ("512MiB", 512 << 20), ("2 gib", 2 << 30), (" 1KiB ", 1024), ("0", 0)],
+)
+def test_sizes_may_have_units(text: str, expected: int) -> None:
+    found = settings_from_environment({"HLOSCOPE_MAX_UPLOAD_BYTES": text})
+    assert found == Settings(max_upload_bytes=expected)
+
+
+def test_paths_and_counts() -> None:
+    found = settings_from_environment(
+        {"HLOSCOPE_DATA_DIR": "/srv/hloscope", "HLOSCOPE_JOB_TIMEOUT_S": "7"}
+    )
+    assert found == Settings(data_dir=Path("/srv/hloscope"), job_timeout_s=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("HLOSCOPE_MAX_UPLOAD_BYTE", "1", "Did you mean HLOSCOPE_MAX_UPLOAD_BYTES?"),
+        ("HLOSCOPE_XYZZY", "1", "The README lists the settings."),
+        ("HLOSCOPE_MAX_UPLOAD_BYTES", "-1", "'-1' is not what this setting takes (int)"),
+        ("HLOSCOPE_MAX_UPLOAD_BYTES", "1GB", "'1GB' is not what"),
+        ("HLOSCOPE_MAX_UPLOAD_BYTES", "", "'' is not what"),
+        ("HLOSCOPE_MAX_UPLOAD_BYTES", "9" * 400, "is not what"),
+        ("HLOSCOPE_MAX_MEMBERS", "5MiB", "no size in bytes"),
+        ("HLOSCOPE_DATA_DIR", "", "is not what this setting takes (Path)"),
+    ],
+)
+def test_mistakes_are_told(name: str, text: str, said: str) -> None:
+    with pytest.raises(BadSetting) as caught:
+        settings_from_environment({name: text})
+    assert str(caught.value).startswith(f"{name}: ")
+    assert said in str(caught.value)
+
+
+def test_settings_never_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Settings().max_members = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_numbers_say_their_unit() -> None:
+    counted = {"max_members", "max_instructions", "max_name_depth"}
+    for item in fields(Settings):
+        if item.type is int and item.name not in counted:
+            assert item.name.endswith(("_bytes", "_s", "_days", "_port", "_count")), item.name
+
+
+def test_packaged_folders_exist() -> None:
+    assert settings.template_dir().is_dir()
+    assert settings.static_dir().is_dir()
+
+
+def test_every_class_of_error_has_a_code_of_its_own() -> None:
+    codes = [kind.default_code for kind in subclasses(AppError)]
+    assert len(codes) == len(set(codes))
+
+
+def test_the_tree_of_errors_is_drawn_whole() -> None:
+    drawn = errors.__doc__ or ""
+    assert [kind.__name__ for kind in subclasses(AppError) if kind.__name__ not in drawn] == []
+
+
+def test_message_has_place_cause_and_next_step() -> None:
+    error = LimitExceeded("12 bytes are more than 10", place="a.txt", next_step="Raise the limit.")
+    assert str(error) == "a.txt: 12 bytes are more than 10. Raise the limit."
+    assert error.code == "too_large"
+    assert str(AppError("it broke")) == "it broke"
+    assert AppError("it broke", code="exactly_this").code == "exactly_this"
+
+
+def test_errors_survive_the_way_out_of_a_child_process() -> None:
+    error = LimitExceeded("too many", place="x", next_step="Fewer.", code="too_many_members")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.code, str(copy)) == (LimitExceeded, error.code, str(error))
