@@ -1,0 +1,35 @@
+"""Facts about XLA by release, packaged with the program and read once when first asked for.
+
+Check sites, flags, passes and fixes, each with typed questions. Nothing here is an opinion and
+nothing reads the user's files; a table that cannot answer says None or nothing, never a guess.
+"""
+
+from app.knowledge.check_sites import (
+    check_site_lines,
+    condition_digest,
+    find_condition,
+    releases_of_check,
+)
+from app.knowledge.fixes import Fix, fix_of, fixes, upstream
+from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
+from app.knowledge.passes import PassSpan, pass_releases, passes_of_file
+from app.knowledge.releases import ALL_RELEASES, release_key
+
+__all__ = [
+    "ALL_RELEASES",
+    "Fix",
+    "FlagSpan",
+    "PassSpan",
+    "check_site_lines",
+    "condition_digest",
+    "find_condition",
+    "fix_of",
+    "fixes",
+    "flag_known_in",
+    "flag_releases",
+    "pass_releases",
+    "passes_of_file",
+    "release_key",
+    "releases_of_check",
+    "upstream",
+]

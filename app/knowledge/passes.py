@@ -1,0 +1,74 @@
+"""Which passes exist in which release, and which pass the code of a C++ file belongs to.
+
+Two tables: the names found in XLA's sources and in real dumps, and a hand-written one from file to
+pass for the files whose pass is not simply called like the file. Code that serves every pass
+(verifier, shapes, literals) belongs to none.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from app.knowledge.check_sites import condition_digest
+from app.knowledge.releases import release_key
+from app.knowledge.tables import read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class PassSpan:
+    """Releases known to have a pass; both ends are bounds of what was seen, not of its life.
+
+    Names that XLA builds at run time stand in no source, so a release outside may well have it.
+    """
+
+    first: str
+    last: str
+
+
+def pass_releases(name: str) -> PassSpan | None:
+    """The releases in whose sources or dumps the pass was seen, None when in none."""
+    return _spans().get(name)
+
+
+def passes_of_file(file: str, condition: str | None = None) -> tuple[str, ...]:
+    """XLA's names of the passes that run the code of `file`, the likeliest first.
+
+    Args:
+        file: base name of the C++ file of a failed check.
+        condition: the condition that failed; in a file that serves several passes it may tell
+            which one it was (the direction of the collective pipeliner).
+
+    Returns:
+        An empty tuple for a file that belongs to no pass or is not known.
+    """
+    owners = _owners().get(file)
+    if owners is not None:
+        known = owners.get(condition_digest(condition)) if condition else None
+        return owners.get("", ()) if known is None else known
+    stem = file.rsplit(".", 1)[0]
+    return tuple(name for name in _spellings(stem) if name in _spans())
+
+
+def _spellings(stem: str) -> tuple[str, ...]:
+    # Most passes are called like their file; the hardware prefix came and went.
+    bare = stem.removeprefix("gpu_")
+    words = (stem, bare, f"gpu_{bare}")
+    spelled = (word for name in words for word in (name.replace("_", "-"), name))
+    return tuple(dict.fromkeys(spelled))
+
+
+@cache
+def _spans() -> dict[str, PassSpan]:
+    spans: dict[str, PassSpan] = {}
+    for name, first_in_source, seen_in_dumps in read_rows("passes_by_release.tsv.xz"):
+        seen = sorted((*first_in_source.split(), *seen_in_dumps.split()), key=release_key)
+        spans[name] = PassSpan(seen[0], seen[-1])
+    return spans
+
+
+@cache
+def _owners() -> dict[str, dict[str, tuple[str, ...]]]:
+    owners: dict[str, dict[str, tuple[str, ...]]] = {}
+    for file, condition, passes, _ in read_rows("passes_of_files.tsv"):
+        key = condition_digest(condition) if condition else ""
+        owners.setdefault(file, {})[key] = tuple(passes.split())
+    return owners
