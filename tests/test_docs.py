@@ -1,0 +1,140 @@
+"""What the READMEs show exists, and what exists stands in the READMEs."""
+
+import argparse
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from app import errors
+from app.cli.main import build_parser
+from app.settings import PREFIX, Settings, settings_from_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "*/*.md", "*/*/*.md")
+    for path in ROOT.glob(pattern)
+    if not path.relative_to(ROOT).parts[0].startswith((".venv", "data"))
+    and path.relative_to(ROOT).parts[:2] != ("tests", "rules")
+)
+PAGE_IDS = [str(path.relative_to(ROOT)) for path in PAGES]
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`((?:\./run|hloscope) [^`]+)`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+# What a reader puts in place of the word, and so no option or file of ours.
+METAVAR = re.compile(r"[A-Z][A-Z_]+(?:\.\.\.)?")
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def shown_commands(page: Path) -> Iterator[list[str]]:
+    text = read(page)
+    for block in BLOCK.findall(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words:
+                yield words
+    for command in INLINE.findall(text):
+        yield shlex.split(command)
+
+
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (action,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(action.choices)
+
+
+COMMANDS = commands_of(build_parser())
+
+
+def complaint_about(words: list[str]) -> str | None:
+    """What is wrong with a command shown in a page; None when nothing is, or it is not ours."""
+    if words[0] == "./run":
+        script = read(ROOT / "run")
+        if len(words) == 1:
+            return None
+        if not re.search(rf"^{re.escape(words[1])}\)$", script, re.MULTILINE):
+            return f"./run has no {words[1]}"
+        if words[1] == "test":
+            paths = [word for word in words[2:] if word.startswith("tests/")]
+            return next((f"no {path}" for path in paths if not (ROOT / path).exists()), None)
+        if words[1] == "serve":
+            return complaint_about(["hloscope", *words[1:]])
+        return complaint_about(words[1:]) if words[1] == "hloscope" else None
+    if words[0] != "hloscope":
+        return None
+    parser = COMMANDS.get(words[1])
+    if parser is None:
+        return f"hloscope has no {words[1]}"
+    options = {option for action in parser._actions for option in action.option_strings}
+    given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    return f"{words[1]} has no {given - options}" if given - options else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+def test_commands_shown_exist(page: Path) -> None:
+    complaints = [c for words in shown_commands(page) if (c := complaint_about(words))]
+    assert complaints == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in LINK.findall(read(page)) if not (page.parent / link).exists()] == []
+
+
+def test_wrong_commands_are_noticed() -> None:
+    assert complaint_about(["hloscope", "analyse", "x"]) == "hloscope has no analyse"
+    assert complaint_about(["hloscope", "analyze", "x", "--jsn", "y"])
+    assert complaint_about(["./run", "tests"]) == "./run has no tests"
+    assert complaint_about(["./run", "test", "tests/nowhere.py"]) == "no tests/nowhere.py"
+    assert complaint_about(["./run", "hloscope", "analyze", "--nope"])
+
+
+def test_every_command_is_in_the_readme() -> None:
+    text = read(ROOT / "README.md")
+    assert [name for name in COMMANDS if f"`hloscope {name}" not in text] == []
+
+
+def test_every_option_of_analyze_is_in_the_readme() -> None:
+    text = read(ROOT / "README.md")
+    options = {o for a in COMMANDS["analyze"]._actions for o in a.option_strings}
+    assert sorted(o for o in options - {"-h", "--help"} if f"`{o}" not in text) == []
+
+
+def test_settings_table_is_the_settings() -> None:
+    text = read(ROOT / "README.md")
+    rows = re.findall(rf"^\| `({PREFIX}\w+)` \| `([^`]*)` \| .+ \|$", text, re.MULTILINE)
+    assert [name for name, _ in rows] == [PREFIX + f.name.upper() for f in fields(Settings)]
+    assert settings_from_environment(dict(rows)) == Settings()
+
+
+def test_every_setting_is_used() -> None:
+    code = "\n".join(read(p) for p in (ROOT / "app").rglob("*.py") if p.name != "settings.py")
+    assert [f.name for f in fields(Settings) if not re.search(rf"\b{f.name}\b", code)] == []
+
+
+def error_codes() -> set[str]:
+    """The code of each class, and every literal `code=` given where one of them is raised."""
+    kinds = {n for n, kind in vars(errors).items() if isinstance(kind, type)}
+    codes = {kind.default_code for kind in vars(errors).values() if isinstance(kind, type)}
+    for path in (ROOT / "app").rglob("*.py"):
+        for node in ast.walk(ast.parse(read(path))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id not in kinds:
+                continue
+            for keyword in node.keywords:
+                if keyword.arg == "code" and isinstance(keyword.value, ast.Constant):
+                    codes.add(str(keyword.value.value))
+    return codes - {errors.AppError.default_code}
+
+
+def test_error_codes_are_documented() -> None:
+    rows = re.findall(r"^\| `([a-z_]+)` \| ", read(ROOT / "app" / "README.md"), re.MULTILINE)
+    assert sorted(rows) == sorted(error_codes())
