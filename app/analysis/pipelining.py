@@ -14,10 +14,9 @@ stands in healthy programs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hlo_parser import Computation, Instruction
-
 from app.analysis.dataflow import Value, root_elements, value_of
 from app.model.facts import WhileLoop
+from hlo_parser import Computation, Instruction
 
 
 @dataclass(frozen=True, slots=True)

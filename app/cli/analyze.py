@@ -69,11 +69,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
     if arguments.html:
-        page = report_page(report, offline=True, snippets=snippets)
+        page = report_page(report, offline=True)
         write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
     if arguments.markdown:
-        write_output(arguments.markdown, report_markdown(report).encode("utf-8", "backslashreplace"))
-    print_report(report, console_for_report(stdout_is_taken="-" in targets), snippets=snippets)
+        write_output(
+            arguments.markdown, report_markdown(report).encode("utf-8", "backslashreplace")
+        )
+    print_report(report, console_for_report(stdout_is_taken="-" in targets), source_lines=snippets)
     return exit_code(report, fail_on=arguments.fail_on, strict=arguments.strict)
 
 

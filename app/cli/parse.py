@@ -58,7 +58,7 @@ def _print_module(name: str, module: Module) -> None:
         f"{len(module.unparsed)} places not understood"
     )
     for place in module.unparsed:
-        print(f"  {place.span.line}:{place.span.column}: {place.reason}: {ascii(place.text)}")
+        print(f"  {place.span.line}:{place.span.column}: {place.reason}: {place.text!a}")
 
 
 def _described(name: str, module: Module) -> dict[str, object]:

@@ -2,20 +2,20 @@
 
 Only the command line does this, on the user's own machine: a server never opens a path that a
 dump names. A file is taken from the path in the dump, or, where that does not exist, from a folder
-nearby by its name; the reader is told which file was read.
+nearby by its name.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from app.model.report import Report, Source
-from app.report.snippets import Snippet, Snippets
+from app.report.terminal import Snippet, SourceLines
 
 _CONTEXT = 2
 _MAX_FILE_BYTES = 4 << 20
 
 
-def snippets_for(report: Report, nearby: Sequence[Path]) -> Snippets:
+def snippets_for(report: Report, nearby: Sequence[Path]) -> SourceLines:
     """A snippet for every source place of the report's findings whose file can be read.
 
     `nearby` are folders to look in; the current one is always searched last.
@@ -41,14 +41,9 @@ def _places(report: Report) -> Iterable[Source]:
 def _snippet(source: Source, folders: Sequence[Path]) -> Snippet | None:
     for path in _candidates(source.file, folders):
         lines = _lines_of(path)
-        if source.line <= len(lines):
+        if 1 <= source.line <= len(lines):
             first = max(1, source.line - _CONTEXT)
-            return Snippet(
-                file=str(path),
-                first_line=first,
-                line=source.line,
-                lines=tuple(lines[first - 1 : source.line + _CONTEXT]),
-            )
+            return Snippet(first_line=first, lines=tuple(lines[first - 1 : source.line + _CONTEXT]))
     return None
 
 

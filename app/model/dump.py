@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hlo_parser import Module
-
 from app.model.report import Coverage, Input
+from hlo_parser import Module
 
 DumpKind = Literal["before_optimizations", "pass", "step", "after_optimizations", "other"]
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hlo_parser import Computation, Instruction
-
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.report import (
     Collective,
@@ -18,6 +16,7 @@ from app.model.report import (
     LoopEventKind,
     Source,
 )
+from hlo_parser import Computation, Instruction
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,7 @@ def _title(failure: Failure) -> str:
     return f"The run died{where}: {what}{place}"
 
 
-def _message(
-    facts: Facts, failure: Failure, named: tuple[tuple[Culprit, Evidence], ...]
-) -> str:
+def _message(facts: Facts, failure: Failure, named: tuple[tuple[Culprit, Evidence], ...]) -> str:
     parts = ["No rule explains this failure; what follows is what the files say of it."]
     if failure.pass_:
         parts.append(f"It happened in {failure.pass_} ({failure.confidence}: {failure.how}).")
@@ -109,8 +107,12 @@ def _named_instructions(facts: Facts) -> Iterator[tuple[Culprit, Evidence]]:
             if instruction is not None:
                 loop: LoopHistory | None = loops.get(computation.name)
                 culprit = instruction_culprit(
-                    history, dump, computation, instruction,
-                    loop=loop.id if loop else None, role="named by the message",
+                    history,
+                    dump,
+                    computation,
+                    instruction,
+                    loop=loop.id if loop else None,
+                    role="named by the message",
                 )
                 yield culprit, instruction_evidence(dump, computation, instruction)
 

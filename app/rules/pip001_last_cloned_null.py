@@ -32,9 +32,10 @@ CloneBackwardChain) in jaxlib 0.4.30; openxla/xla#14332; jax-ml/jax#22210.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app import knowledge
+from app.analysis.pipeliner_trace import Traced, origin_of_fresh_clones, traced_loops
 from app.analysis.pipelining import (
     BackwardCandidate,
     Containment,
@@ -43,7 +44,15 @@ from app.analysis.pipelining import (
 )
 from app.model.dump import CheckFailure, ModuleHistory
 from app.model.facts import Facts, LoopHistory, WhileLoop
-from app.model.report import Confidence, Culprit, Evidence, Finding, RuledOut, Upstream, Workaround
+from app.model.report import (
+    Confidence,
+    Culprit,
+    Evidence,
+    Finding,
+    RuledOut,
+    Source,
+    Workaround,
+)
 from app.rules.citing import (
     dump_evidence,
     instruction_culprit,
@@ -51,9 +60,10 @@ from app.rules.citing import (
     log_evidence,
     loop_culprit,
     place,
+    quote,
 )
 from app.rules.frame import Rule
-from app.rules.releases import flag_workaround, releases_in_words
+from app.rules.releases import flag_workaround
 from hlo_parser import Computation, Instruction
 
 _FILE = "collective_pipeliner.cc"
@@ -84,7 +94,7 @@ def check(facts: Facts) -> Iterable[Finding]:
         workarounds=tuple(_workarounds(outer, releases)),
         ruled_out=(*_double_buffering(facts), *story.ruled_out),
         unknown=story.unknown,
-        upstream=_upstream(releases),
+        upstream=knowledge.upstream("openxla/xla#14332", "jax-ml/jax#22210"),
     )
 
 
@@ -102,6 +112,10 @@ class _Story:
 
 
 def _story(facts: Facts) -> _Story:
+    return _with_trace(facts, _story_of_dump(facts))
+
+
+def _story_of_dump(facts: Facts) -> _Story:
     history = facts.failing
     if history is None:
         return _log_only_story()
@@ -229,8 +243,12 @@ def _nested_loops_story(scene: _Scene) -> _Story:
     )
     unknown = (_UNKNOWN_EARLY if early else _UNKNOWN_NO_CONTAINER,)
     if not nests:
-        return _Story("possible", _MECHANISM, evidence=(_newest_text(scene.history),),
-                      unknown=(*unknown, "no nested loops with known trip counts in the newest text"))
+        return _Story(
+            "possible",
+            _MECHANISM,
+            evidence=(_newest_text(scene.history),),
+            unknown=(*unknown, "no nested loops with known trip counts in the newest text"),
+        )
     outers = [by_name[name] for name in nests][:_MAX_LOOPS]
     loop = scene.loop(outers[0], "loop")
     inner = [scene.loop(i, "inner loop") for i in nests[outers[0].name]]
@@ -260,6 +278,53 @@ def _log_only_story() -> _Story:
             "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
             "--xla_dump_hlo_pass_re=.* and add the dump",
         ),
+    )
+
+
+def _with_trace(facts: Facts, story: _Story) -> _Story:
+    """What the pass's own verbose lines add: they make the loop certain."""
+    loops = traced_loops(facts.log.verbose)
+    inner = origin_of_fresh_clones(loops)
+    if inner is None or loops[-1].direction != "backward":
+        return story
+    last = loops[-1]
+    evidence = tuple(_trace_evidence(t) for t in (last.loop, inner.loop, inner.moved[0]))
+    confirmed = {c.instruction for c in story.culprits}
+    if {last.loop.instruction.name, inner.moved[0].instruction.name} <= confirmed:
+        return replace(story, confidence="certain", evidence=(*story.evidence, *evidence))
+    loop = _traced_culprit(facts, last.loop, "loop")
+    origin = _traced_culprit(facts, inner.moved[0], "origin of the clone")
+    older = [t.instruction.name for t in last.moved[: -len(inner.moved)]]
+    return replace(
+        story,
+        confidence="certain",
+        message=f"{_MECHANISM} The pass's verbose lines say that it was working on {place(loop)} "
+        f"and that the clone came from {place(origin)} in {inner.loop.instruction.name}.",
+        outer=loop,
+        culprits=(loop, origin),
+        evidence=(*evidence, *story.evidence),
+        unknown=(f"which of {', '.join(older)} took the clone along: the dump does not show them",),
+    )
+
+
+def _trace_evidence(traced: Traced) -> Evidence:
+    line = traced.line
+    return Evidence(file=line.log, line=line.line_number, text=quote(line.text))
+
+
+def _traced_culprit(facts: Facts, traced: Traced, role: str) -> Culprit:
+    metadata = traced.instruction.metadata
+    source = None
+    if metadata and metadata.source_file and metadata.source_line:
+        source = Source(file=metadata.source_file, line=metadata.source_line)
+    return Culprit(
+        module=facts.failing.id if facts.failing else None,
+        instruction=traced.instruction.name,
+        opcode=traced.instruction.opcode,
+        op_name=metadata.op_name if metadata else None,
+        source=source,
+        stated=source is not None,
+        role=role,
     )
 
 
@@ -329,7 +394,6 @@ def _workarounds(loop: Culprit | None, releases: Sequence[str]) -> Iterator[Work
     yield Workaround(
         text=f"Unroll the outer loop{where} (fori_loop(..., unroll=True)); it costs memory and "
         "compile time.",
-        releases="any",
     )
     yield Workaround(
         text="Move to jaxlib 0.4.33 or newer. 0.4.31 compiles, but may leave the work of the "
@@ -359,22 +423,14 @@ def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
         why=why,
         evidence=(
             dump_evidence(
-                history.last, f"the newest of {len(history.dumps)} texts; none is from after "
-                f"{_DOUBLE_BUFFERING}",
+                history.last,
+                f"the newest of {len(history.dumps)} texts; none is from after {_DOUBLE_BUFFERING}",
             ),
         ),
     )
 
 
 _SUSPICION = "Double buffering of a while loop causes the crash"
-
-
-def _upstream(releases: Sequence[str]) -> tuple[Upstream, ...]:
-    affects = f"jaxlib {releases_in_words(releases)}" if releases else None
-    return tuple(
-        Upstream(ref=ref, fixed_in="0.4.31", affects=affects)
-        for ref in ("openxla/xla#14332", "jax-ml/jax#22210")
-    )
 
 
 RULE = Rule(

@@ -22,9 +22,12 @@ def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround
     name = flag.lstrip("-").partition("=")[0]
     if not releases:
         span = knowledge.flag_releases(name)
-        known = f"{span.first} to {span.last} know the flag" if span else ""
-        return Workaround(text=text, flags=(flag,), releases=known)
+        return Workaround(text=text, flags=(flag,), releases=_span_in_words(span))
     knowing = [r for r in releases if knowledge.flag_known_in(name, r) is not False]
     if not knowing:
         return None
     return Workaround(text=text, flags=(flag,), releases=releases_in_words(knowing))
+
+
+def _span_in_words(span: knowledge.FlagSpan | None) -> str:
+    return f"{span.first} to {span.last}" if span else ""
