@@ -1,0 +1,38 @@
+"""What outlives a request: rows about reports and jobs, and the bytes they point at.
+
+Rows stand in SQLite, bytes in a folder beside it, named by their digest. A report's id is a secret
+of whoever holds the link; only its hash is stored. Nothing here knows what the bytes mean.
+"""
+
+from app.store.blobs import Blobs, BlobWriter, Incoming, NoSpace
+from app.store.rows import (
+    Attachment,
+    Job,
+    JobState,
+    NewReport,
+    Problem,
+    Question,
+    ReceivedFile,
+    ReportRow,
+)
+from app.store.secret import Secrets, hash_of
+from app.store.store import Store, StoreInUse
+
+__all__ = [
+    "Attachment",
+    "BlobWriter",
+    "Blobs",
+    "Incoming",
+    "Job",
+    "JobState",
+    "NewReport",
+    "NoSpace",
+    "Problem",
+    "Question",
+    "ReceivedFile",
+    "ReportRow",
+    "Secrets",
+    "Store",
+    "StoreInUse",
+    "hash_of",
+]
