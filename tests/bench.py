@@ -8,10 +8,9 @@ import resource
 import sys
 import time
 
-from samples import load_sample
-
 import hloscope
 from app.model.codec import report_to_json
+from samples import load_sample
 
 SAMPLE = "fsdp_pipelined"
 FLOOR_LINES_PER_S = 5_000
