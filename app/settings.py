@@ -63,6 +63,28 @@ class Settings:
 
     data_dir: Path = field(default_factory=_default_data_dir)
     """Folder of the server's database and files; made when missing."""
+    min_free_bytes: int = 256 * _MIB
+    """Bytes of that folder's disk that uploads must leave free."""
+    job_workers: int = 2
+    """Analyses that run at once."""
+    max_open_jobs: int = 200
+    """Analyses that wait or run; more uploads are turned away until one has ended."""
+    max_log_bytes: int = 64 * _MIB
+    """Bytes of one log as sent."""
+    upload_idle_s: int = 30
+    """Seconds in which an upload must get on, or it is turned away."""
+    max_uploads_per_hour: int = 240
+    """Uploads from one address in an hour."""
+    max_requests_per_minute: int = 1200
+    """Requests from one address in a minute."""
+    upload_token: str = ""
+    """Secret that an upload must carry (`Authorization: Bearer ...`); empty lets anyone upload."""
+    allowed_hosts: str = ""
+    """Names the server answers to, separated by commas; empty: this machine's and IP addresses."""
+    base_url: str = ""
+    """Address of the server as its users write it, for full links; empty: links are paths."""
+    trusted_proxies: str = ""
+    """Addresses of proxies, separated by commas, whose word on the client's address is taken."""
 
 
 def settings_from_environment(environ: Mapping[str, str] | None = None) -> Settings:
@@ -81,8 +103,9 @@ def settings_from_environment(environ: Mapping[str, str] | None = None) -> Setti
             continue
         item = known.get(name)
         if item is None:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else "The README lists the settings."
+            names = [each.removeprefix(PREFIX) for each in known]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
+            hint = f"Did you mean {PREFIX}{near[0]}?" if near else "The README lists the settings."
             raise BadSetting(f"{name}: no such setting. {hint}")
         values[item.name] = _value_from_text(name, item.type, text)
     return Settings(**values)  # pyright: ignore[reportArgumentType]

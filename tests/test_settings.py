@@ -61,7 +61,15 @@ def test_settings_never_change() -> None:
 
 
 def test_numbers_say_their_unit() -> None:
-    counted = {"max_members", "max_instructions", "max_name_depth"}
+    counted = {
+        "job_workers",
+        "max_instructions",
+        "max_members",
+        "max_name_depth",
+        "max_open_jobs",
+        "max_requests_per_minute",
+        "max_uploads_per_hour",
+    }
     for item in fields(Settings):
         if item.type is int and item.name not in counted:
             assert item.name.endswith(("_bytes", "_s", "_days", "_port", "_count")), item.name
