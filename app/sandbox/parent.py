@@ -70,6 +70,7 @@ def run_child(
     limits: Limits,
     folder: Path,
     progress: Progress | None = None,
+    tick: Callable[[], None] | None = None,
     cancelled: threading.Event | None = None,
     paths: Sequence[Path] = (),
 ) -> Outcome:
@@ -77,10 +78,11 @@ def run_child(
 
     The function is called as `function(progress, **arguments)`; arguments and result are JSON
     values, and larger results go to files. `folder` is the child's working directory and its
-    place for temporary files. `paths` are further folders in which `target` is looked up. Setting
-    `cancelled` kills the child within a few tenths of a second.
+    place for temporary files. `paths` are further folders in which `target` is looked up. `tick`
+    is called a few times a second while the child lives. Setting `cancelled` kills the child
+    within a few tenths of a second.
     """
-    minder = _Minder(progress or _ignore, cancelled or threading.Event(), limits.wall_s)
+    minder = _Minder(progress, tick, cancelled or threading.Event(), limits.wall_s)
     read_end, write_end = os.pipe()
     try:
         orders = {
@@ -141,15 +143,18 @@ def _kill_group(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _ignore(stage: str, done: int, total: int | None) -> None:
-    del stage, done, total
-
-
 class _Minder:
     """Reads a child's two pipes until both end, the time is up or somebody cancels."""
 
-    def __init__(self, progress: Progress, cancelled: threading.Event, wall_s: float) -> None:
+    def __init__(
+        self,
+        progress: Progress | None,
+        tick: Callable[[], None] | None,
+        cancelled: threading.Event,
+        wall_s: float,
+    ) -> None:
         self._progress = progress
+        self._tick = tick
         self._cancelled = cancelled
         self._deadline = time.monotonic() + wall_s
         self._stopped: Ending | None = None
@@ -165,6 +170,8 @@ class _Minder:
             selector.register(pipe, selectors.EVENT_READ, self._take_messages)
             selector.register(log, selectors.EVENT_READ, self._take_log)
             while selector.get_map():
+                if self._tick is not None:
+                    self._tick()
                 self._stopped = self._reason_to_stop()
                 if self._stopped is not None:
                     return
@@ -207,16 +214,17 @@ class _Minder:
             try:
                 message = json.loads(line)
                 if "progress" in message:
-                    stage, done, total = message["progress"]
-                    self._progress(
-                        str(stage)[:200], int(done), None if total is None else int(total)
-                    )
+                    self._take_progress(*message["progress"])
                 elif "refused" in message:
                     self._refusal = _error_from(**message["refused"])
                 else:
                     self._last_word = dict(message)
             except (ValueError, TypeError) as error:
                 self._take_log(f"unreadable message from the child: {error}\n".encode())
+
+    def _take_progress(self, stage: str, done: int, total: int | None) -> None:
+        if self._progress is not None:
+            self._progress(str(stage)[:200], int(done), None if total is None else int(total))
 
     def outcome(self, returncode: int) -> Outcome:
         log = self._tail.decode("utf-8", "backslashreplace")
