@@ -1,0 +1,154 @@
+"""A computation: a named body of instructions, shared by equal text.
+
+Knows its own text and nothing of its module: the same object stands in every module that prints
+the same body, and the names it calls may mean other bodies there. Lookups are built when first
+asked for and kept.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hlo_parser.instruction import Instruction
+
+
+class Gap(NamedTuple):
+    """Text inside a computation that was not understood; lines 0-based within it."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+    reason: str
+
+
+class Computation:
+    """One computation; immutable, holds at least one instruction."""
+
+    __slots__ = (
+        "_offsets",
+        "_parameters",
+        "_positions",
+        "_raw",
+        "_root",
+        "_users",
+        "execution_thread",
+        "gaps",
+        "instructions",
+        "is_entry",
+        "line_count",
+        "name",
+    )
+
+    name: str
+    """Without `%`."""
+    is_entry: bool
+    """Whether the text says ENTRY; a module without it takes the last computation as entry."""
+    execution_thread: str
+    """`main` unless printed otherwise."""
+    instructions: tuple[Instruction, ...]
+    """In text order."""
+    line_count: int
+    gaps: tuple[Gap, ...]
+
+    def __init__(
+        self,
+        raw: bytes,
+        name: str,
+        is_entry: bool,
+        execution_thread: str,
+        instructions: tuple[Instruction, ...],
+        line_count: int,
+        offsets: tuple[int, ...] | None = None,
+        gaps: tuple[Gap, ...] = (),
+    ) -> None:
+        self._raw = raw
+        self.name = name
+        self.is_entry = is_entry
+        self.execution_thread = execution_thread
+        self.instructions = instructions
+        self.line_count = line_count
+        self._offsets = offsets
+        self.gaps = gaps
+        self._positions: dict[str, int] | None = None
+        self._users: Mapping[str, tuple[Instruction, ...]] | None = None
+        self._parameters: tuple[Instruction, ...] | None = None
+        self._root: Instruction | None = None
+
+    def __repr__(self) -> str:
+        return f"<Computation {self.name}, {len(self.instructions)} instructions>"
+
+    @property
+    def text(self) -> str:
+        """As printed, from its name (or ENTRY) to the end of its last line; not kept."""
+        return self._raw.rstrip().decode("utf-8", errors="backslashreplace")
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction marked ROOT, else the last one."""
+        root = self._root
+        if root is None:
+            marked = (i for i in reversed(self.instructions) if i.is_root)
+            root = self._root = next(marked, self.instructions[-1])
+        return root
+
+    @property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """The parameters by number."""
+        found = self._parameters
+        if found is None:
+            numbered = [
+                (number, index, instruction)
+                for index, instruction in enumerate(self.instructions)
+                if instruction.opcode == "parameter"
+                and (number := instruction.parameter_number) is not None
+            ]
+            found = self._parameters = tuple(entry[2] for entry in sorted(numbered, key=_by_number))
+        return found
+
+    def _by_name(self) -> dict[str, int]:
+        positions = self._positions
+        if positions is None:
+            positions = {}
+            for index, instruction in enumerate(self.instructions):
+                positions.setdefault(instruction.name, index)
+            self._positions = positions
+        return positions
+
+    def get(self, name: str) -> Instruction | None:
+        """The (first) instruction of that name."""
+        position = self._by_name().get(name)
+        return None if position is None else self.instructions[position]
+
+    def position(self, name: str) -> int:
+        """0-based place in `instructions`; raises KeyError."""
+        return self._by_name()[name]
+
+    @property
+    def users(self) -> Mapping[str, tuple[Instruction, ...]]:
+        """Who takes an instruction as operand, by name; each user once, in text order."""
+        found = self._users
+        if found is None:
+            collected: dict[str, list[Instruction]] = {i.name: [] for i in self.instructions}
+            for instruction in self.instructions:
+                for operand in dict.fromkeys(instruction.operands):
+                    collected.setdefault(operand, []).append(instruction)
+            found = self._users = MappingProxyType(
+                {name: tuple(users) for name, users in collected.items()}
+            )
+        return found
+
+    def line_offset(self, position: int) -> int:
+        """0-based line of an instruction's start, counted from the computation's first line."""
+        if self._offsets is not None:
+            return self._offsets[position]
+        return range(1, len(self.instructions) + 1)[position]
+
+
+def _by_number(entry: tuple[int, int, Instruction]) -> tuple[int, int]:
+    return entry[0], entry[1]

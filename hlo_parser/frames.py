@@ -1,0 +1,150 @@
+"""The stack-frame tables of a module text, and the source places they give.
+
+Takes the text of the four tables (`FileNames` to `StackFrames`, printed since December 2025)
+and answers which file, line and call chain a `stack_frame_id` means. The tables are per file:
+the same id may mean another line in the next dump.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hlo_parser import grammar
+from hlo_parser.grammar import FrameParts
+from hlo_parser.patterns import STRING
+from hlo_parser.values import unquote
+
+_NAMES = rf"((?:\d++ {STRING}\n)*+)"
+_ROWS = r"((?:\d++ \{(?:[a-z_]++=\d++ ?+)*+\}\n)*+)"
+_TABLES = re.compile(
+    rf"FileNames\n{_NAMES}\nFunctionNames\n{_NAMES}\nFileLocations\n{_ROWS}\nStackFrames\n{_ROWS}",
+    re.ASCII,
+)
+_STRING = re.compile(STRING)
+_ENTRY = re.compile(r"([a-z_]++)=(\d++)", re.ASCII)
+_MAX_FRAMES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call in a chain; `function` is None when the text names none."""
+
+    file: str
+    line: int
+    function: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A place in the user's program.
+
+    `frames` goes from the innermost outwards, the first being this place; it is empty when the
+    text gives only file and line. Columns count as the tables print them (Python's, from 0).
+    """
+
+    file: str
+    line: int
+    column: int | None = None
+    end_line: int | None = None
+    function: str | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+def _ordinary_parts(text: str) -> FrameParts | None:
+    """The tables as XLA prints them; None for any other spelling."""
+    match = _TABLES.fullmatch(text if text.endswith("\n") else text + "\n")
+    if match is None:
+        return None
+    files, functions, locations, frames = match.groups()
+    return FrameParts(
+        tuple(_STRING.findall(files)),
+        tuple(_STRING.findall(functions)),
+        _rows(locations),
+        _rows(frames),
+    )
+
+
+def _rows(text: str) -> tuple[dict[str, int], ...]:
+    return tuple(
+        {key: int(number[:18]) for key, number in _ENTRY.findall(row)} for row in text.splitlines()
+    )
+
+
+class FrameTables:
+    """Frame ids to source places."""
+
+    __slots__ = ("_files", "_frames", "_functions", "_known", "_locations", "_offset")
+
+    def __init__(self, parts: FrameParts) -> None:
+        self._files = tuple(unquote(text) for text in parts.file_names)
+        self._functions = tuple(unquote(text) for text in parts.function_names)
+        self._locations = parts.locations
+        self._frames = parts.frames
+        # Printed is parent + 1, so that 1 means none; only the first printer (December 2025)
+        # wrote the plain id, with 0 for none (xla/hlo/ir/hlo_module.cc, StackFrameIndex).
+        plain = any(row.get("parent_frame_id") == 0 for row in parts.frames)
+        self._offset = 0 if plain else 1
+        self._known: dict[int, SourceLocation | None] = {}
+
+    @classmethod
+    def from_text(cls, text: str) -> FrameTables:
+        """Read the four tables; raises grammar.GrammarError."""
+        return cls(_ordinary_parts(text) or grammar.read_frames(text))
+
+    def location(self, frame_id: int) -> SourceLocation | None:
+        """The place of a 1-based frame id, None when the tables do not hold it.
+
+        A parent that is not below its own frame is taken for none, and a frame that stands in
+        the chain already is left out: from 0.9.2 chains repeat themselves.
+        """
+        if frame_id not in self._known:
+            self._known[frame_id] = self._location(frame_id)
+        return self._known[frame_id]
+
+    def _location(self, frame_id: int) -> SourceLocation | None:
+        row = self._row(frame_id)
+        if row is None:
+            return None
+        frames: dict[Frame, None] = {}
+        current = frame_id
+        while 0 < current <= len(self._frames) and len(frames) < _MAX_FRAMES:
+            frame = self._frame(current)
+            if frame is not None:
+                frames[frame] = None
+            parent = self._frames[current - 1].get("parent_frame_id", 0) - self._offset
+            if parent >= current:
+                break
+            current = parent
+        first = self._frame(frame_id)
+        if first is None:
+            return None
+        return SourceLocation(
+            file=first.file,
+            line=first.line,
+            column=row.get("column"),
+            end_line=row.get("end_line"),
+            function=first.function,
+            frames=tuple(frames),
+        )
+
+    def _row(self, frame_id: int) -> dict[str, int] | None:
+        """The row of FileLocations a frame points at."""
+        if not 0 < frame_id <= len(self._frames):
+            return None
+        number = self._frames[frame_id - 1].get("file_location_id", 0)
+        return self._locations[number - 1] if 0 < number <= len(self._locations) else None
+
+    def _frame(self, frame_id: int) -> Frame | None:
+        row = self._row(frame_id)
+        if row is None:
+            return None
+        file_number, function_number = row.get("file_name_id", 0), row.get("function_name_id", 0)
+        if not 0 < file_number <= len(self._files):
+            return None
+        known = 0 < function_number <= len(self._functions)
+        return Frame(
+            file=self._files[file_number - 1],
+            line=row.get("line", 0),
+            function=self._functions[function_number - 1] if known else None,
+        )

@@ -1,0 +1,265 @@
+"""The grammar of record: reads instructions, headers and frame tables with Lark.
+
+Slow (about 1 MB/s) and exact; `lines.py` takes ordinary lines first. Given the text of one piece,
+gives its parts with raw text; raises `GrammarError` with the place and what was expected. The
+grammars are LALR and callbacks run while parsing, so nesting costs no recursion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, cast
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+MAX_TEXT = 1 << 20
+"""Longer pieces are refused unread: at Lark's speed they would take seconds."""
+
+
+class GrammarError(Exception):
+    """The text does not fit; `offset` counts characters from its start, 0-based."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+class InstructionParts(NamedTuple):
+    """An instruction cut into its parts: raw text, names without `%`."""
+
+    is_root: bool
+    name: str
+    shape: str
+    opcode: str
+    arguments: str
+    operands: tuple[str, ...]
+    operand_paths: tuple[tuple[int, ...], ...]
+    attributes: dict[str, str]
+
+
+class HeaderParts(NamedTuple):
+    """A module header cut into name and raw attribute values."""
+
+    name: str
+    attributes: dict[str, str]
+
+
+class FrameParts(NamedTuple):
+    """The four frame tables: quoted strings, and rows as key to number."""
+
+    file_names: tuple[str, ...]
+    function_names: tuple[str, ...]
+    locations: tuple[dict[str, int], ...]
+    frames: tuple[dict[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    name: str
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    opcode: str
+    arguments: _Stretch
+    operands: tuple[_Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    key: str
+    value: _Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    values: dict[str, int]
+
+
+_Child = Token | _Stretch | _Call | _Attribute | _Operand | _Row
+
+
+def _stretch(children: list[_Child]) -> _Stretch:
+    """From the first to the last child that has a place."""
+    first, last = children[0], children[-1]
+    start = first.start if isinstance(first, _Stretch) else cast("Token", first).start_pos
+    end = last.end if isinstance(last, _Stretch) else cast("Token", last).end_pos
+    return _Stretch(start or 0, end or 0)
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("%")
+
+
+class _Callbacks(Transformer[Token, object]):
+    """Run by Lark at each reduction; children are tokens and earlier results."""
+
+    def stretch(self, children: list[_Child]) -> _Stretch:
+        return _stretch(children)
+
+    def attribute(self, children: list[_Child]) -> _Attribute:
+        return _Attribute(str(children[1])[:-1], _stretch(children[2:]))
+
+    def call(self, children: list[_Child]) -> _Call:
+        opening, closing = cast("Token", children[1]), cast("Token", children[-1])
+        return _Call(
+            opcode=str(children[0]),
+            arguments=_Stretch(opening.end_pos or 0, closing.start_pos or 0),
+            operands=tuple(child for child in children if isinstance(child, _Operand)),
+        )
+
+    def operand(self, children: list[_Child]) -> _Operand:
+        words = [child for child in children if isinstance(child, Token)]
+        path = str(words[1])[1:].split("#") if len(words) > 1 else []
+        return _Operand(_bare(str(words[0])), tuple(int(word) for word in path))
+
+    def row(self, children: list[_Child]) -> _Row:
+        words = [str(child) for child in children if isinstance(child, Token)][2:-1]
+        words = [word for word in words if word != ","]
+        keys, numbers = words[::2], words[1::2]
+        return _Row({key[:-1]: int(word) for key, word in zip(keys, numbers, strict=True)})
+
+    def start(self, children: list[_Child]) -> list[_Child]:
+        return children
+
+
+@cache
+def _parser(name: str) -> Lark:
+    folder = files("hlo_parser")
+    grammar = "\n".join(
+        folder.joinpath(f"{part}.lark").read_text(encoding="utf-8") for part in (name, "common")
+    )
+    return Lark(
+        grammar, parser="lalr", transformer=_Callbacks(), maybe_placeholders=False, regex=False
+    )
+
+
+def _parse(name: str, text: str) -> list[_Child]:
+    if len(text) > MAX_TEXT:
+        raise GrammarError(f"longer than {MAX_TEXT} characters and of unusual form", 0)
+    try:
+        return cast("list[_Child]", _parser(name).parse(text))
+    except UnexpectedInput as error:
+        raise GrammarError(_explain(error), _offset(error, text)) from None
+
+
+_WORDS = {
+    "NAME": "a name",
+    "KEY": "an attribute (key=value)",
+    "LITERAL_KEY": "an attribute (key=value)",
+    "TYPE": "a shape",
+    "BUFFER": "a shape",
+    "LAYOUT": "a layout",
+    "OPCODE": "an opcode and '('",
+    "PARAMETER": "an opcode and '('",
+    "CONSTANT": "an opcode and '('",
+    "STRING": "a string",
+    "WORD": "a value",
+    "IOTA_GROUPS": "a value",
+    "MESH_GROUPS": "a value",
+    "BRACE_TEXT": "text up to '}'",
+    "LITERAL_TEXT": "a literal",
+    "INT": "an integer",
+    "PATH": "'#'",
+    "ROOT": "ROOT",
+    "EQUAL": "'='",
+    "COMMA": "','",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "LBRACKET": "'['",
+    "RBRACKET": "']'",
+    "BOUND": "'<='",
+    "UNBOUNDED": "'?'",
+    "COLON": "':'",
+    "HLO_MODULE": "HloModule",
+    "FILE_NAMES": "FileNames",
+    "FUNCTION_NAMES": "FunctionNames",
+    "FILE_LOCATIONS": "FileLocations",
+    "STACK_FRAMES": "StackFrames",
+    "$END": "the end",
+}
+
+
+def _explain(error: UnexpectedInput) -> str:
+    expected: set[str] = set()
+    found = "this text"
+    if isinstance(error, UnexpectedToken):
+        expected = set(error.accepts or error.expected)
+        token = error.token
+        found = "the end" if token.type == "$END" else repr(str(token)[:40])
+    elif isinstance(error, UnexpectedCharacters):
+        expected = set(error.allowed or ())
+        found = repr(error.char)
+    words = sorted({_WORDS[name] for name in expected if name in _WORDS})
+    return f"expected {' or '.join(words) or 'something else'}, found {found}"
+
+
+def _offset(error: UnexpectedInput, text: str) -> int:
+    position = error.pos_in_stream
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return len(text)
+    return position if position is not None and position >= 0 else len(text)
+
+
+def read_instruction(text: str) -> InstructionParts:
+    """Read one instruction; raises GrammarError."""
+    children = _parse("instruction", text)
+    tokens = [child for child in children if isinstance(child, Token)]
+    shapes = [child for child in children if isinstance(child, _Stretch)]
+    call = next(child for child in children if isinstance(child, _Call))
+    return InstructionParts(
+        is_root=tokens[0].type == "ROOT",
+        name=_bare(str(tokens[-2])),
+        shape=text[shapes[0].start : shapes[0].end] if shapes else "",
+        opcode=call.opcode,
+        arguments=text[call.arguments.start : call.arguments.end],
+        operands=tuple(operand.name for operand in call.operands),
+        operand_paths=tuple(operand.path for operand in call.operands),
+        attributes=_attributes(children, text),
+    )
+
+
+def _attributes(children: list[_Child], text: str) -> dict[str, str]:
+    return {
+        child.key: text[child.value.start : child.value.end]
+        for child in children
+        if isinstance(child, _Attribute)
+    }
+
+
+def read_header(text: str) -> HeaderParts:
+    """Read `HloModule name, key=value, ...`; raises GrammarError."""
+    children = _parse("header", text)
+    return HeaderParts(_bare(str(children[1])), _attributes(children, text))
+
+
+def read_frames(text: str) -> FrameParts:
+    """Read the four frame tables; raises GrammarError."""
+    strings: list[list[str]] = []
+    rows: list[list[dict[str, int]]] = []
+    for child in _parse("frames", text):
+        if isinstance(child, _Row):
+            rows[-1].append(child.values)
+        elif isinstance(child, Token) and child.type == "STRING":
+            strings[-1].append(str(child))
+        elif isinstance(child, Token) and child.type != "INT":
+            strings.append([])
+            rows.append([])
+    return FrameParts(
+        file_names=tuple(strings[0]),
+        function_names=tuple(strings[1]),
+        locations=tuple(rows[2]),
+        frames=tuple(rows[3]),
+    )

@@ -1,0 +1,87 @@
+"""Sharing between the texts of one dump.
+
+A dump is one module printed many times with small changes. The interner keeps each distinct
+computation, line, shape and attribute list once, and remembers which computation stood behind
+which: the next text mostly repeats the order, so one memory compare finds most computations
+without hashing or copying. One interner serves one dump and one thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo_parser.lines import LineReader
+
+if TYPE_CHECKING:
+    from hlo_parser.computation import Computation
+    from hlo_parser.frames import FrameTables
+    from hlo_parser.module import Header
+
+
+@dataclass(frozen=True, slots=True)
+class InternerStats:
+    """What passed through an interner; bytes of text, and how much of it was distinct."""
+
+    texts: int
+    bytes: int
+    computations: int
+    distinct_computations: int
+    instructions: int
+    distinct_instructions: int
+
+
+class Block:
+    """A distinct computation text, the computation it gives, and what stood behind it last."""
+
+    __slots__ = ("computation", "following", "raw")
+
+    def __init__(self, raw: bytes, computation: Computation) -> None:
+        self.raw = raw
+        self.computation = computation
+        self.following: Block | None = None
+
+
+class Interner:
+    """Shares equal pieces between the modules parsed with it."""
+
+    __slots__ = (
+        "_bytes",
+        "_computations",
+        "_instructions",
+        "_texts",
+        "blocks",
+        "first",
+        "frames",
+        "headers",
+        "lines",
+    )
+
+    def __init__(self) -> None:
+        self.lines = LineReader()
+        self.blocks: dict[bytes, Block] = {}
+        self.headers: dict[bytes, Header] = {}
+        self.frames: dict[bytes, FrameTables] = {}
+        self.first: Block | None = None
+        self._texts = 0
+        self._bytes = 0
+        self._computations = 0
+        self._instructions = 0
+
+    def count(self, byte_size: int, computations: int, instructions: int) -> None:
+        """Add one text to the statistics."""
+        self._texts += 1
+        self._bytes += byte_size
+        self._computations += computations
+        self._instructions += instructions
+
+    @property
+    def stats(self) -> InternerStats:
+        return InternerStats(
+            texts=self._texts,
+            bytes=self._bytes,
+            computations=self._computations,
+            distinct_computations=len(self.blocks),
+            instructions=self._instructions,
+            distinct_instructions=len(self.lines.instructions),
+        )

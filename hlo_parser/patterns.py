@@ -1,0 +1,97 @@
+"""Regular expressions for HLO text as XLA prints it: one line, one attribute list, one shape.
+
+They take the ordinary spelling only (one blank where XLA prints one, no comments but
+`/*index=N*/`) and prove what they take: brackets close, strings end. Whatever they refuse is
+for the grammar (`*.lark`). All are possessive, so each is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+NAME: Final = r"[A-Za-z_][\w.\-]*+"
+KEY: Final = NAME + "="
+INDEX: Final = r"(?:/\*index=\d++\*/)?+"
+STRING: Final = r'"(?:[^"\\\n]++|\\[^\n])*+"'
+_DIMENSION = r"(?:(?:<=)?+\d++|\?)"
+LAYOUT: Final = r'\{(?=[\d:])(?:\d++(?:,\d++)*+)?+(?::[^{}"\n]*+)?+\}'
+ARRAY: Final = rf"[a-z][a-z0-9]*+\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\](?:{LAYOUT})?+"
+
+TUPLE_DEPTH: Final = 5
+JSON_DEPTH: Final = 16
+LITERAL_DEPTH: Final = 9
+
+
+def _tuple(depth: int) -> str:
+    """A tuple shape whose tuples nest `depth` deep at most."""
+    pattern = ARRAY
+    for _ in range(depth):
+        pattern = rf"{INDEX}(?:{ARRAY}|\((?:{pattern}(?:, (?!\))|(?=\))))*+\))"
+    return pattern.removeprefix(INDEX)
+
+
+def _braces(depth: int) -> str:
+    """A balanced `{...}`; only braces and double-quoted strings count inside, as in XLA's lexer."""
+    pattern = rf'\{{(?:[^{{}}"\n]++|{STRING})*+\}}'
+    for _ in range(depth - 1):
+        pattern = rf'\{{(?:[^{{}}"\n]++|{STRING}|{pattern})*+\}}'
+    return pattern
+
+
+def _literal(depth: int) -> str:
+    """Balanced braces of a literal; parentheses hold the two parts of a complex number."""
+    flat = r'(?:[^(){}"\']++|\([^(){}"\']*+\))'
+    pattern = rf"\{{{flat}*+\}}"
+    for _ in range(depth - 1):
+        pattern = rf"\{{(?:{flat}|{pattern})*+\}}"
+    return rf"(?:[^(){{}}\"']++|{pattern}|\([^(){{}}\"']*+\))*+"
+
+
+def _parentheses(depth: int) -> str:
+    pattern = r"[^()\n]*+"
+    for _ in range(depth):
+        pattern = rf"(?:[^()\n]++|\({pattern}\))*+"
+    return pattern
+
+
+SHAPE_TEXT: Final = _tuple(TUPLE_DEPTH)
+BRACES: Final = _braces(JSON_DEPTH)
+IOTA_GROUPS: Final = r"\[\d++(?:,\d++)*+\]<=\[\d++(?:,\d++)*+\](?:T\(\d++(?:,\d++)*+\))?+"
+MESH_GROUPS: Final = (
+    r'mesh\[[^\]"\n]*+\](?:, device_ids=\([^()\n]*+(?:\([^()\n]*+\))?+\))?+ \{[^{}"\n]*+\}'
+)
+WORD: Final = r"(?!/[/*])[^\s,(){}\[\]\"'=]++"
+VALUE: Final = rf"(?:{BRACES}|{STRING}|{MESH_GROUPS}|{IOTA_GROUPS}|{ARRAY}|{WORD})"
+ATTRIBUTE: Final = rf", ({KEY})({VALUE})"
+ATTRIBUTE_LIST: Final = rf"(?:, {KEY}{VALUE})*+"
+_OPERAND = rf"(?:{SHAPE_TEXT} )?+%?+{NAME}(?:#\d++)*+"
+OPERAND_LIST: Final = rf"(?:{_OPERAND}(?:, {INDEX}{_OPERAND})*+)?+"
+
+_ROUGH_SHAPE = rf"(?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)"
+_ROUGH_ARGUMENTS = _parentheses(TUPLE_DEPTH)
+
+line: Final = re.compile(
+    rf"(ROOT )?+%?+({NAME}) = ({_ROUGH_SHAPE}) ([a-z][a-z0-9\-]*+)\(({_ROUGH_ARGUMENTS})\)(.*+)",
+    re.ASCII,
+)
+"""ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
+
+multi_line_constant: Final = re.compile(
+    rf"(ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
+)
+shape: Final = re.compile(SHAPE_TEXT, re.ASCII)
+operand_list: Final = re.compile(OPERAND_LIST, re.ASCII)
+operand: Final = re.compile(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
+literal: Final = re.compile(_literal(LITERAL_DEPTH), re.ASCII)
+attribute_list: Final = re.compile(ATTRIBUTE_LIST, re.ASCII)
+attribute: Final = re.compile(ATTRIBUTE, re.ASCII)
+computation_head: Final = re.compile(
+    rf"(ENTRY )?+%?+({NAME})(?: \((?:[^\"'/\n]++|/\*index=\d++\*/)*+)?+", re.ASCII
+)
+"""What stands before ` {`; a signature must hold `) -> ` besides."""
+
+computation_foot: Final = re.compile(
+    r'(?:, execution_thread="([^"\\\n]*+)")?+(?: // [^\n]*+)?+', re.ASCII
+)
+"""What stands after the closing brace, up to the end of the line."""

@@ -1,0 +1,243 @@
+"""Where pieces of a text begin and end, for spellings XLA does not print.
+
+Finds instructions, computations and headers by brackets, strings and comments alone, over bytes,
+in one pass: nothing is read twice but a bounded look-ahead. Does not judge what is inside; a
+piece that is not closed ends where the next one plainly begins.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hlo_parser import patterns
+
+_NAME = patterns.NAME.encode()
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_SPECIAL = re.compile(rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[ \t])")
+_LINE_STRING = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
+_LINE_SINGLE = re.compile(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
+_START = re.compile(
+    rb"[ \t]*+(?:ROOT[ \t]++)?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
+)
+_CLOSE_LINE = re.compile(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
+_BODY_KEY = re.compile(
+    rb"(?:to_apply|calls|condition|body|select|scatter|true_computation|false_computation|"
+    rb"branch_computations|called_computations)=\s*+(?:\{[^\"]*)?$"
+)
+_HEAD = re.compile(rb"(ENTRY\s++)?+%?+(" + _NAME + rb")[ \t]*+")
+_HEAD_LINE = re.compile(
+    rb"(?:ENTRY\s++)?+%?+" + _NAME + rb"[ \t]*+(?:\([^\n]*+)?(?<=\{)[ \t\r]*+$", re.M
+)
+_ARROW = re.compile(rb"\s*+->\s*+")
+_ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
+_FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
+_MAX_SIGNATURE_LINES = 64
+_CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
+_BODY_WINDOW = 80
+
+
+class Scanner:
+    """Positions in one text; every method takes and gives byte offsets."""
+
+    __slots__ = ("_last_comment_end", "data", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self._last_comment_end = data.rfind(b"*/")
+
+    def skip_blank(self, position: int) -> int:
+        """Past white space and closed comments."""
+        data = self.data
+        while True:
+            match = _SPACE.match(data, position)
+            position = match.end() if match else position
+            if data.startswith(b"//", position):
+                position = self.line_end(position)
+            elif self._opens_comment(position):
+                position = data.find(b"*/", position + 2) + 2
+            else:
+                return position
+
+    def _opens_comment(self, position: int) -> bool:
+        return self.data.startswith(b"/*", position) and self._last_comment_end >= position + 2
+
+    def line_end(self, position: int) -> int:
+        """The line break at or behind the position, or the end of the text."""
+        end = self.data.find(b"\n", position)
+        return self.size if end < 0 else end
+
+    def starts_instruction(self, position: int) -> bool:
+        return _START.match(self.data, position) is not None
+
+    def starts_computation(self, position: int) -> bool:
+        """Whether the line at the position looks like the first of a computation."""
+        line = self.data[position : self.line_end(position)].rstrip()
+        return line.endswith(b"{") and _HEAD.match(line) is not None and b"=" not in line[:1]
+
+    def statement_end(self, position: int) -> int:
+        """Where an instruction or a header that starts here ends (exclusive).
+
+        Line breaks end it outside of brackets, unless a comma goes before or after; inside of
+        brackets when the next line plainly begins an instruction or closes a computation.
+        """
+        return _Statement(self, position).end()
+
+    def head(self, position: int) -> tuple[str, bool, int] | None:
+        """Name, whether ENTRY, and the place behind `{` of a computation that starts here."""
+        match = _HEAD.match(self.data, position)
+        if match is None:
+            return None
+        place: int | None = self.skip_blank(match.end())
+        if self.data.startswith(b"(", place):
+            place = self._signature_end(place)
+            if place is None:
+                return None
+            place = self.skip_blank(place)
+        if not self.data.startswith(b"{", place):
+            return None
+        return match.group(2).decode("ascii"), match.group(1) is not None, place + 1
+
+    def _signature_end(self, position: int) -> int | None:
+        end = self.balanced_end(position)
+        arrow = _ARROW.match(self.data, end) if end is not None else None
+        if arrow is None:
+            return None
+        if self.data.startswith(b"(", arrow.end()):
+            return self.balanced_end(arrow.end())
+        shape = _ARRAY.match(self.data, arrow.end())
+        return shape.end() if shape else None
+
+    def balanced_end(self, position: int) -> int | None:
+        """Behind the bracket that closes the one here, if it does within a few lines."""
+        stack: list[bytes] = []
+        breaks = 0
+        for match in _SPECIAL.finditer(self.data, position):
+            mark = match.group()
+            if mark == b"\n":
+                breaks += 1
+                if breaks > _MAX_SIGNATURE_LINES:
+                    return None
+            elif mark in _CLOSERS:
+                stack.append(_CLOSERS[mark])
+            elif mark in (b")", b"]", b"}"):
+                if not stack or stack.pop() != mark:
+                    return None
+                if not stack:
+                    return match.end()
+        return None
+
+    def foot_end(self, position: int) -> int:
+        """Behind the attributes that follow a closing brace."""
+        match = _FOOT.match(self.data, position)
+        return match.end() if match else position
+
+
+class _Statement:
+    """One walk over an instruction, from bracket to bracket."""
+
+    __slots__ = ("assigned", "data", "nested", "position", "scanner", "stack", "start")
+
+    def __init__(self, scanner: Scanner, start: int) -> None:
+        self.scanner = scanner
+        self.data = scanner.data
+        self.start = start
+        self.position = start
+        self.stack: list[bytes] = []
+        self.nested = 0
+        self.assigned = False
+
+    def end(self) -> int:
+        while True:
+            match = _SPECIAL.search(self.data, self.position)
+            if match is None:
+                return self.scanner.size
+            mark, place = match.group(), match.start()
+            self.position = match.end()
+            if mark == b"\n":
+                if self._ends_at(place):
+                    return place
+            elif mark in _CLOSERS:
+                self._open(mark, place)
+            elif mark in (b")", b"]", b"}"):
+                if mark == b"}" and not self.stack:
+                    return place
+                self._close(mark)
+            elif mark.endswith(b"="):
+                if self._second_assignment():
+                    return self._name_before(place)
+            else:
+                self._skip(mark, place)
+
+    @property
+    def _raw(self) -> bool:
+        """Inside braces that hold a value, where only braces and strings count."""
+        return bool(self.stack) and self.stack[-1] == b"}"
+
+    def _open(self, mark: bytes, place: int) -> None:
+        if self._raw and mark != b"{":
+            return
+        if mark == b"{" and not self._raw:
+            before = self.data[max(self.start, place - _BODY_WINDOW) : place]
+            if _BODY_KEY.search(before):
+                self.stack.append(b"body")
+                self.nested += 1
+                return
+        self.stack.append(_CLOSERS[mark])
+
+    def _close(self, mark: bytes) -> None:
+        top = self.stack[-1] if self.stack else b""
+        if top == mark:
+            self.stack.pop()
+        elif top == b"body" and mark == b"}":
+            self.stack.pop()
+            self.nested -= 1
+
+    def _skip(self, mark: bytes, place: int) -> None:
+        """Over a string or comment; an unclosed string runs to the end of its line."""
+        if mark == b'"':
+            match = _LINE_STRING.match(self.data, place)
+            self.position = match.end() if match else self.scanner.line_end(place)
+        elif self._raw:
+            return
+        elif mark == b"'":
+            match = _LINE_SINGLE.match(self.data, place)
+            self.position = match.end() if match else self.scanner.line_end(place)
+        else:
+            self.position = max(self.scanner.skip_blank(place), place + 2)
+
+    def _second_assignment(self) -> bool:
+        if self.stack:
+            return False
+        if self.assigned:
+            return True
+        self.assigned = True
+        return False
+
+    def _name_before(self, place: int) -> int:
+        """The start of `[ROOT] name` in front of an equals sign."""
+        start = self.data.rfind(b" ", self.start, place) + 1
+        before = self.data[max(self.start, start - 16) : start].rstrip()
+        if before.endswith(b"ROOT"):
+            start = self.data.rfind(b"ROOT", self.start, start)
+        return max(start, self.start + 1)
+
+    def _ends_at(self, place: int) -> bool:
+        data, scanner = self.data, self.scanner
+        if self.stack:
+            following = self.position
+            return not self.nested and (
+                scanner.starts_instruction(following)
+                or _CLOSE_LINE.match(data, following) is not None
+            )
+        last = place - 1
+        while last > self.start and data[last] in b" \t\r":
+            last -= 1
+        following = scanner.skip_blank(self.position)
+        if following >= scanner.size:
+            return True
+        joined = data[last] in b",=" or data[following] in b","
+        if not joined or scanner.starts_instruction(following):
+            return True
+        self.position = following
+        return False
