@@ -123,7 +123,8 @@ class InstructionChange:
 class ComputationDiff:
     """What differs between two matched computations; names of instructions in text order.
 
-    `how` says why the two were paired.
+    `how` says why the two were paired; `moved` names (after) those whose place in the schedule is
+    another one, where both texts are scheduled.
     """
 
     before: str | None
@@ -134,6 +135,7 @@ class ComputationDiff:
     changed: tuple[InstructionChange, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     unchanged: int = 0
+    moved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

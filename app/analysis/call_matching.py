@@ -1,0 +1,244 @@
+"""Which computation of one module is which of another.
+
+Equal computations under one name first; then equal content under other names; then what matched
+callers call in the same role; then names and name stems. Instructions of changed pairs are
+matched on the way, since their calls say what belongs together. Choices are mutual, so that the
+matching is the same whichever module comes first.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from app.analysis.fingerprints import FingerprintTable, name_stem
+from app.analysis.matching import Matching
+from hlo_parser import Computation, Instruction, Module
+
+MatchInstructions = Callable[[Computation, Computation], Matching]
+
+EQUAL_TEXT = "equal text"
+
+# Two computations of one name are taken for the same only if they share this part of their
+# opcodes; names of deleted computations are sometimes given out again.
+_LEAST_LIKENESS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class ComputationMatching:
+    """`partner` maps names before to names after, in the text order before; `how` says why."""
+
+    partner: Mapping[str, str]
+    how: Mapping[str, str]
+    moved_names: frozenset[str]
+
+    def has_moved_callees(self, computation: Computation) -> bool:
+        """Whether it calls a name that means another computation in the second module."""
+        return bool(self.moved_names) and any(
+            callee.name in self.moved_names
+            for instruction in computation.instructions
+            for callee in instruction.callees
+        )
+
+
+def match_computations(
+    before: Module, after: Module, table: FingerprintTable, match: MatchInstructions
+) -> ComputationMatching:
+    """Match the computations of two modules."""
+    matcher = _Matcher(before, after, table, match)
+    matcher.match_equal()
+    matcher.match_entry()
+    if matcher.names_agree:
+        matcher.match_names(least_likeness=_LEAST_LIKENESS)
+    matcher.match_content(only_unique=True)
+    matcher.follow_calls()
+    matcher.match_content(only_unique=False)
+    matcher.match_names(least_likeness=_LEAST_LIKENESS)
+    matcher.match_stems()
+    matcher.follow_calls()
+    return matcher.result()
+
+
+class _Matcher:
+    def __init__(
+        self, before: Module, after: Module, table: FingerprintTable, match: MatchInstructions
+    ) -> None:
+        self._before = {c.name: c for c in before.computations}
+        self._after = {c.name: c for c in after.computations}
+        self._entries = (before.entry.name, after.entry.name)
+        self._table = table
+        self._match = match
+        self._partner: dict[str, str] = {}
+        self._back: dict[str, str] = {}
+        self._how: dict[str, str] = {}
+        self._unfollowed: list[str] = []
+        self.names_agree = self._do_names_agree()
+
+    def _do_names_agree(self) -> bool:
+        common = [name for name in self._before if name in self._after]
+        alike = sum(
+            self._before[name] is self._after[name] or self._likeness(name, name) >= _LEAST_LIKENESS
+            for name in common
+        )
+        return alike * 2 >= len(common)
+
+    def result(self) -> ComputationMatching:
+        partner = {name: self._partner[name] for name in self._before if name in self._partner}
+        moved = frozenset(
+            name for name in self._before if name in self._after and partner.get(name) != name
+        )
+        return ComputationMatching(partner, self._how, moved)
+
+    def _pair(self, here: str, there: str, how: str) -> None:
+        self._partner[here] = there
+        self._back[there] = here
+        self._how[here] = how
+        self._unfollowed.append(here)
+
+    def _free(self) -> tuple[list[Computation], list[Computation]]:
+        return (
+            [c for name, c in self._before.items() if name not in self._partner],
+            [c for name, c in self._after.items() if name not in self._back],
+        )
+
+    def match_equal(self) -> None:
+        for name, here in self._before.items():
+            there = self._after.get(name)
+            if there is not None and _is_same_text(here, there):
+                self._pair(name, name, EQUAL_TEXT)
+
+    def match_entry(self) -> None:
+        here, there = self._entries
+        if here not in self._partner and there not in self._back:
+            self._pair(here, there, "entry")
+
+    def match_names(self, *, least_likeness: float) -> None:
+        for name in self._before:
+            if (
+                name in self._after
+                and name not in self._partner
+                and name not in self._back
+                and self._likeness(name, name) >= least_likeness
+            ):
+                self._pair(name, name, "same name")
+
+    def match_content(self, *, only_unique: bool) -> None:
+        """Pair computations that differ in names, metadata, callees and order only."""
+        self._match_groups(self._table.content, "equal content", only_unique=only_unique)
+
+    def match_stems(self) -> None:
+        self._match_groups(_stem_and_signature, "similar name, same signature", only_unique=True)
+
+    def _match_groups(
+        self, key: Callable[[Computation], Hashable], how: str, *, only_unique: bool
+    ) -> None:
+        left, right = self._free()
+        if not left or not right:
+            return
+        there = _grouped(right, key)
+        for group_key, group in _grouped(left, key).items():
+            others = there.get(group_key, [])
+            if only_unique and not len(group) == 1 == len(others):
+                continue
+            names = {c.name for c in others}
+            named = [c.name for c in group if c.name in names]
+            taken = set(named)
+            rest = zip(
+                (c.name for c in group if c.name not in taken),
+                (c.name for c in others if c.name not in taken),
+                strict=False,
+            )
+            for here, other in (*zip(named, named, strict=True), *rest):
+                self._pair(here, other, how)
+
+    def follow_calls(self) -> None:
+        """Pair what matched callers call in the same role, round by round until nothing is new.
+
+        Where callers disagree, the most frequent pairing wins if it is so from both sides.
+        """
+        while self._unfollowed:
+            votes: Counter[tuple[str, str]] = Counter()
+            reasons: dict[tuple[str, str], str] = {}
+            pairs, self._unfollowed = self._unfollowed, []
+            left, right = self._free()
+            if not left or not right:
+                return
+            if not {c.name for c in left} & {c.name for c in right}:
+                # Equal texts call equal names: they can only speak for a name free on both sides.
+                pairs = [name for name in pairs if self._how[name] != EQUAL_TEXT]
+            for name in pairs:
+                for vote, reason in self._votes(name):
+                    votes[vote] += 1
+                    reasons.setdefault(vote, reason)
+            for here, there in self._mutual(votes):
+                self._pair(here, there, reasons[here, there])
+
+    def _votes(self, name: str) -> Iterator[tuple[tuple[str, str], str]]:
+        here, there = self._before[name], self._after[self._partner[name]]
+        for caller, other in self._matched_calls(here, there):
+            for callee, counterpart in zip(caller.callees, other.callees, strict=False):
+                if (
+                    callee.role == counterpart.role
+                    and callee.name in self._before
+                    and callee.name not in self._partner
+                    and counterpart.name in self._after
+                    and counterpart.name not in self._back
+                ):
+                    reason = f"{callee.role} of {other.name}"
+                    yield (callee.name, counterpart.name), reason
+
+    def _matched_calls(
+        self, here: Computation, there: Computation
+    ) -> Iterable[tuple[Instruction, Instruction]]:
+        if self._how[here.name] == EQUAL_TEXT:
+            return zip(here.instructions, there.instructions, strict=True)
+        matching = self._match(here, there)
+        return (
+            (here.instructions[i], there.instructions[j])
+            for i, j in matching.partner.items()
+            if here.instructions[i].callees
+        )
+
+    def _mutual(self, votes: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+        forward: dict[str, tuple[int, bool, int, str]] = {}
+        backward: dict[str, tuple[int, bool, int, str]] = {}
+        order_before = {name: n for n, name in enumerate(self._before)}
+        order_after = {name: n for n, name in enumerate(self._after)}
+        for (here, there), count in votes.items():
+            is_same = here == there
+            best = (count, is_same, -order_after[there], there)
+            forward[here] = max(forward.get(here, best), best)
+            best = (count, is_same, -order_before[here], here)
+            backward[there] = max(backward.get(there, best), best)
+        return [(here, best[3]) for here, best in forward.items() if backward[best[3]][3] == here]
+
+    def _likeness(self, here: str, there: str) -> float:
+        """The part of their opcodes that two computations share, 0 to 1."""
+        left = self._table.opcodes(self._before[here])
+        right = self._table.opcodes(self._after[there])
+        return (left & right).total() / max(left.total(), right.total())
+
+
+def _is_same_text(here: Computation, there: Computation) -> bool:
+    if here is there:
+        return True
+    return len(here.instructions) == len(there.instructions) and all(
+        i is j or i.text == j.text
+        for i, j in zip(here.instructions, there.instructions, strict=True)
+    )
+
+
+def _grouped(
+    computations: Iterable[Computation], key: Callable[[Computation], Hashable]
+) -> dict[Hashable, list[Computation]]:
+    groups: defaultdict[Hashable, list[Computation]] = defaultdict(list)
+    for computation in computations:
+        groups[key(computation)].append(computation)
+    return groups
+
+
+def _stem_and_signature(computation: Computation) -> Hashable:
+    return (
+        name_stem(computation.name),
+        computation.root.shape.without_layout,
+        tuple(parameter.shape.without_layout for parameter in computation.parameters),
+    )

@@ -1,0 +1,228 @@
+"""The collectives of a module's last text: bytes, groups, enclosing loop, source and overlap.
+
+Each collective stands here once, whatever its spelling: an asynchronous one under its start, one
+wrapped by `async-start` or driven through fusions by libtpu under the instruction that the
+schedule knows. Dynamic amounts (ragged-all-to-all) count as their bound. Opinions on what is too
+much or badly hidden belong to the rules.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from app.analysis.async_pairs import called_by_start, find_async_pairs, wrapped_operations
+from app.analysis.flops import FlopCounter, operand_shape
+from app.analysis.opcodes import collective_opcode
+from app.analysis.sources import source_of
+from app.model.dump import ModuleHistory
+from app.model.facts import AsyncPair, LoopHistory
+from app.model.report import Collective, Window
+from hlo_parser import Computation, Instruction, Module
+
+# Collectives whose replica groups name replicas only, each standing for all its partitions, when
+# they have a channel but no global ids (xla/service/collective_ops_utils.cc,
+# GetCollectiveOpGroupMode).
+_GROUPS_OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
+
+# Asynchronous starts that run what stands in the computation they call.
+_WRAPPERS = frozenset({"async-start", "call-start", "fusion", "fusion-start"})
+
+
+def find_collectives(
+    history: ModuleHistory, loops: Sequence[LoopHistory]
+) -> tuple[Collective, ...]:
+    """The collectives of the last text, by computation and instruction in text order."""
+    position = len(history.dumps) - 1
+    module = history.last.module
+    enclosing = _EnclosingLoops(module, loops, position)
+    flops = FlopCounter(module)
+    found: list[Collective] = []
+    for site in _sites(module):
+        groups = site.operation.replica_groups
+        found.append(
+            Collective(
+                module=history.id,
+                dump=position,
+                computation=site.computation.name,
+                instruction=site.instruction.name,
+                opcode=site.opcode,
+                bytes=bytes_sent(module, site.inner, site.operation),
+                replica_groups=None if groups is None else groups.text,
+                channel_id=site.operation.channel_id,
+                loop=enclosing.of(site.computation),
+                source=source_of(module, site.instruction) or source_of(module, site.operation),
+                is_async=site.pair is not None and not site.pair.is_sync,
+                window=_window(site, flops),
+            )
+        )
+    return tuple(found)
+
+
+def bytes_sent(module: Module, computation: Computation, instruction: Instruction) -> int:
+    """Bytes that one device sends in one execution of a collective, starts included.
+
+    With g devices in a group and the ring algorithms: all-gather sends its operands g-1 times;
+    reduce-scatter and all-to-all their operands times (g-1)/g; all-reduce twice that;
+    collective-broadcast the operand once (the root sends it, others may pass it on);
+    collective-permute and send the operand, on devices that have a target other than themselves.
+    recv sends nothing. Operand sizes are dense, without tiling. Uneven groups count by their
+    largest.
+    """
+    opcode = collective_opcode(instruction)
+    size = _operand_bytes(computation, instruction)
+    if opcode == "collective-permute":
+        pairs = instruction.source_target_pairs
+        return size if any(source != target for source, target in pairs) else 0
+    if opcode == "send":
+        return size
+    if opcode is None or opcode == "recv":
+        return 0
+    devices = group_size(module, instruction)
+    if devices < 2:
+        return 0
+    match opcode:
+        case "all-gather":
+            return size * (devices - 1)
+        case "all-reduce":
+            return 2 * size * (devices - 1) // devices
+        case "collective-broadcast":
+            return size
+        case _:
+            return size * (devices - 1) // devices
+
+
+def group_size(module: Module, instruction: Instruction) -> int:
+    """Devices that take part together in a collective; 1 where it stays on one device."""
+    header = module.header
+    opcode = collective_opcode(instruction) or instruction.opcode
+    is_global = instruction.attributes.get("use_global_device_ids") == "true"
+    has_channel = (instruction.channel_id or 0) > 0
+    groups = instruction.replica_groups
+    size = None if groups is None else groups.group_size
+    if size is None and groups is not None and groups.form == "list":
+        size = max((len(group) for group in groups.expand()), default=None)
+    per_replica = header.num_partitions if has_channel and not is_global else 1
+    if size is None:
+        everyone = header.replica_count * header.num_partitions
+        return everyone if has_channel else header.replica_count
+    return size * per_replica if opcode in _GROUPS_OF_REPLICAS else size
+
+
+def _operand_bytes(computation: Computation, instruction: Instruction) -> int:
+    count = len(instruction.operands)
+    slices = instruction.attributes.get("slice_sizes")
+    opcode = instruction.opcode
+    if opcode in ("send", "ragged-all-to-all"):
+        # The others are a token, or the place and the offsets that the data goes to.
+        count = min(count, 1)
+    if opcode.startswith("collective-permute") and slices and count == 4:
+        return _sliced_bytes(computation, instruction, slices)
+    total = 0
+    for number in range(count):
+        shape = operand_shape(computation, instruction, number)
+        total += 0 if shape is None else shape.byte_size
+    return total
+
+
+def _sliced_bytes(computation: Computation, instruction: Instruction, slices: str) -> int:
+    """Bytes of the in-place form, which sends slices `{{1,2},{1,2}}` out of its first operand."""
+    shape = operand_shape(computation, instruction, 0)
+    if shape is None:
+        return 0
+    while shape.kind == "tuple" and shape.elements:
+        shape = shape.elements[0]
+    elements = prod(shape.dimensions)
+    sent = sum(
+        prod(int(word) for word in re.findall(r"\d{1,18}", group))
+        for group in re.findall(r"\{([\d\s,]++)\}", slices)
+    )
+    return shape.byte_size * sent // elements if elements else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One collective: `instruction` is the one that is scheduled, `operation` what it runs."""
+
+    computation: Computation
+    instruction: Instruction
+    opcode: str
+    inner: Computation
+    operation: Instruction
+    pair: AsyncPair | None
+
+
+def _sites(module: Module) -> Iterator[_Site]:
+    pairs = {(pair.computation, pair.start): pair for pair in find_async_pairs(module)}
+    wrapped = _wrapped_computations(module, pairs)
+    for computation in module.computations:
+        if computation.name in wrapped:
+            continue
+        for instruction in computation.instructions:
+            pair = pairs.get((computation.name, instruction.name))
+            opcode = collective_opcode(instruction)
+            if opcode is not None:
+                yield _Site(computation, instruction, opcode, computation, instruction, pair)
+            elif pair is not None and instruction.opcode in _WRAPPERS:
+                for inner, operation in wrapped_operations(module, instruction):
+                    opcode = collective_opcode(operation)
+                    if opcode is not None:
+                        yield _Site(computation, instruction, opcode, inner, operation, pair)
+
+
+def _wrapped_computations(
+    module: Module, pairs: Mapping[tuple[str, str], AsyncPair]
+) -> frozenset[str]:
+    """Names of the computations that asynchronous starts run."""
+    starts = (
+        instruction
+        for computation_name, start in pairs
+        if (computation := module.get(computation_name)) is not None
+        and (instruction := computation.get(start)) is not None
+        and instruction.opcode in _WRAPPERS
+    )
+    return frozenset(c.name for start in starts for c in called_by_start(module, start))
+
+
+class _EnclosingLoops:
+    """Which loop of the last text a computation runs in, through calls of all kinds."""
+
+    def __init__(self, module: Module, loops: Sequence[LoopHistory], position: int) -> None:
+        self._module = module
+        self._ids = {
+            (loop.occurrences[position].computation.name, loop.occurrences[position].name): loop.id
+            for loop in loops
+            if position in loop.occurrences
+        }
+        self._known: dict[str, str | None] = {}
+
+    def of(self, computation: Computation) -> str | None:
+        """The id of the nearest while around `computation`, None outside of all loops."""
+        if computation.name not in self._known:
+            self._known[computation.name] = self._search(computation.name)
+        return self._known[computation.name]
+
+    def _search(self, name: str) -> str | None:
+        seen = {name}
+        pending = [name]
+        for callee in pending:
+            for computation, caller in self._module.callers(callee):
+                if caller.opcode == "while":
+                    return self._ids.get((computation.name, caller.name))
+                if computation.name not in seen:
+                    seen.add(computation.name)
+                    pending.append(computation.name)
+        return None
+
+
+def _window(site: _Site, flops: FlopCounter) -> Window | None:
+    pair = site.pair
+    if pair is None or pair.done is None or pair.between is None:
+        return None
+    between = [i for name in pair.between if (i := site.computation.get(name)) is not None]
+    return Window(
+        start=pair.start,
+        done=pair.done,
+        instructions=len(between),
+        flops=flops.of_instructions(site.computation, between),
+    )

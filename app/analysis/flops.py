@@ -1,0 +1,164 @@
+"""Floating point operations of matrix products and convolutions, from shapes alone.
+
+Counts two operations per multiply-add and nothing for anything else, as a measure of the work
+behind which communication can hide. Products that a GPU module hands to cuBLAS or cuDNN as
+custom-calls count too. Padding and dilation of a convolution are not taken off, so its count is
+an upper bound.
+"""
+
+import re
+from math import prod
+from typing import cast
+
+from app.analysis.dataflow import value_of
+from app.analysis.opcodes import config_value, group_config
+from hlo_parser import Computation, Instruction, Module, Shape
+
+_DIM_LABELS = re.compile(r"[^_]*+_([^->]++)->.*+")
+_PRODUCTS = frozenset({"dot", "convolution", "ragged-dot", "scaled-dot"})
+
+# Custom-calls that are matrix products (xla/service/gpu/cublas_cudnn.cc).
+_GEMM_TARGET = re.compile(r"__cublas\$(?:gemm|lt\$matmul).*+")
+
+
+class FlopCounter:
+    """Counts within one module; each computation is counted once and remembered."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._known: dict[str, int | None] = {}
+
+    def of_instruction(self, computation: Computation, instruction: Instruction) -> int | None:
+        """Operations of one execution, those of called computations included.
+
+        None where the text does not tell: a loop without known trip count, a branch taken or
+        not, a shape with an unbounded dimension - unless nothing inside multiplies matrices.
+        """
+        own = product_flops(computation, instruction)
+        called = [self._of_computation(c) for _, c in self._module.callees(instruction)]
+        if own is None or None in called:
+            return None
+        inside = sum(count or 0 for count in called)
+        if instruction.opcode == "while" and inside:
+            trips = _trip_count(instruction)
+            return None if trips is None else inside * trips
+        if instruction.opcode == "conditional" and inside:
+            return None
+        return own + inside
+
+    def of_instructions(
+        self, computation: Computation, instructions: list[Instruction]
+    ) -> int | None:
+        """The sum over `instructions` of one computation, None when one of them is unknown."""
+        total = 0
+        for instruction in instructions:
+            count = self.of_instruction(computation, instruction)
+            if count is None:
+                return None
+            total += count
+        return total
+
+    def _of_computation(self, computation: Computation) -> int | None:
+        """Iterative over the call graph: chains of calls may be deeper than Python's stack."""
+        pending = [computation]
+        entered: set[str] = set()
+        while pending:
+            here = pending[-1]
+            if here.name in self._known:
+                pending.pop()
+                continue
+            callees = [c for i in here.instructions for _, c in self._module.callees(i)]
+            missing = [c for c in callees if c.name not in self._known and c.name not in entered]
+            if missing and here.name not in entered:
+                entered.add(here.name)
+                pending += missing
+                continue
+            # Computations that call themselves (no HLO that compiles does) count as unknown.
+            self._known.update({c.name: None for c in callees if c.name not in self._known})
+            self._known[here.name] = self.of_instructions(here, list(here.instructions))
+            pending.pop()
+        return self._known[computation.name]
+
+
+def product_flops(computation: Computation, instruction: Instruction) -> int | None:
+    """Operations of a dot, a convolution or a library call that is one; 0 for all others."""
+    opcode = instruction.opcode
+    if opcode == "convolution":
+        return _convolution_flops(computation, instruction)
+    if opcode in _PRODUCTS:
+        return _dot_flops(computation, instruction, _ints(instruction, "lhs_contracting_dims"))
+    if opcode == "custom-call":
+        target = instruction.custom_call_target or ""
+        if _GEMM_TARGET.fullmatch(target):
+            return _dot_flops(computation, instruction, _gemm_contraction(instruction))
+        if "dim_labels" in instruction.attributes:
+            return _convolution_flops(computation, instruction)
+    return 0
+
+
+def _dot_flops(
+    computation: Computation, instruction: Instruction, contracted: tuple[int, ...]
+) -> int | None:
+    lhs = operand_shape(computation, instruction, 0)
+    result = _first_array(instruction.shape)
+    if lhs is None or result is None or any(d >= len(lhs.dimensions) for d in contracted):
+        return None
+    return _twice((*result.dimensions, *(lhs.dimensions[d] for d in contracted)))
+
+
+def _convolution_flops(computation: Computation, instruction: Instruction) -> int | None:
+    labels = _DIM_LABELS.fullmatch(instruction.attributes.get("dim_labels", ""))
+    kernel = operand_shape(computation, instruction, 1)
+    result = _first_array(instruction.shape)
+    if labels is None or kernel is None or result is None:
+        return None
+    per_output = [
+        size
+        for label, size in zip(labels.group(1), kernel.dimensions, strict=False)
+        if label != "o"
+    ]
+    return _twice((*result.dimensions, *per_output))
+
+
+def _twice(sizes: tuple[int, ...]) -> int | None:
+    return None if any(size < 0 for size in sizes) else 2 * prod(sizes)
+
+
+def _first_array(shape: Shape) -> Shape | None:
+    """The result proper of a library call, whose tuple ends with a workspace."""
+    while shape.kind == "tuple" and shape.elements:
+        shape = shape.elements[0]
+    return shape if shape.kind == "array" else None
+
+
+def operand_shape(computation: Computation, instruction: Instruction, number: int) -> Shape | None:
+    """The shape of one operand, seen through tuple access; None when the text does not tell."""
+    if number >= len(instruction.operands):
+        return None
+    value = value_of(computation, instruction.operands[number], instruction.operand_paths[number])
+    source = computation.get(value.name)
+    shape = None if source is None else source.shape
+    for index in value.path:
+        if shape is None or index >= len(shape.elements):
+            return None
+        shape = shape.elements[index]
+    return shape
+
+
+def _ints(instruction: Instruction, key: str) -> tuple[int, ...]:
+    text = instruction.attributes.get(key, "")
+    return tuple(int(word) for word in re.findall(r"\d{1,9}", text))
+
+
+def _gemm_contraction(instruction: Instruction) -> tuple[int, ...]:
+    config = group_config(instruction.backend_config, "gemm_backend_config")
+    found = config_value(config, "dot_dimension_numbers", "lhs_contracting_dimensions")
+    if not isinstance(found, list):
+        return ()
+    words = [str(word) for word in cast(list[object], found)]
+    return tuple(int(word) for word in words if word.isdecimal() and len(word) < 10)
+
+
+def _trip_count(instruction: Instruction) -> int | None:
+    found = config_value(instruction.backend_config, "known_trip_count", "n")
+    return int(found) if isinstance(found, str) and found.isdecimal() and len(found) < 20 else None

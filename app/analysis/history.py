@@ -1,0 +1,87 @@
+"""A module's texts in numbers: one row per pass, for curves over passes and to find what changed.
+
+Works per distinct computation: texts of neighbouring passes share most of theirs, so only what a
+text adds and drops is looked at.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from app.analysis.opcodes import COLLECTIVES, base_opcode, collective_opcode
+from app.model.dump import ModuleHistory
+from app.model.report import Dump
+from hlo_parser import Computation
+
+# What a curve over passes is worth drawing for, beside the collectives.
+_COUNTED = frozenset(
+    {
+        "call",
+        "conditional",
+        "convolution",
+        "copy",
+        "custom-call",
+        "dot",
+        "fusion",
+        "while",
+    }
+)
+
+
+def describe_dumps(history: ModuleHistory) -> tuple[Dump, ...]:
+    """One row per text, in order.
+
+    `counts` holds opcodes of interest that occur, by name; an asynchronous operation counts once,
+    under the operation it runs, whatever its spelling. `changed` counts the distinct computations
+    that the text before does not hold: all of them in the first text.
+    """
+    rows: list[Dump] = []
+    before: frozenset[Computation] = frozenset()
+    known: dict[Computation, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    for position, dump in enumerate(history.dumps):
+        computations = frozenset(dump.module.computations)
+        new = computations - before
+        counts = counts.copy()
+        for computation in new:
+            counts.update(_counts_of(computation, known))
+        for computation in before - computations:
+            counts.subtract(_counts_of(computation, known))
+        rows.append(
+            Dump(
+                index=position,
+                file=dump.file,
+                bytes=dump.byte_size,
+                pipeline=dump.name.pipeline,
+                after=dump.name.after,
+                before=dump.name.before,
+                instructions=dump.module.instruction_count,
+                computations=len(dump.module.computations),
+                changed=len(new),
+                scheduled=dump.module.header.is_scheduled,
+                counts={opcode: n for opcode, n in sorted(counts.items()) if n},
+            )
+        )
+        before = computations
+    return tuple(rows)
+
+
+def _counts_of(computation: Computation, known: dict[Computation, Counter[str]]) -> Counter[str]:
+    found = known.get(computation)
+    if found is None:
+        found = known[computation] = count_opcodes((computation,))
+    return found
+
+
+def count_opcodes(computations: Iterable[Computation]) -> Counter[str]:
+    """The opcodes of interest in these computations, asynchronous starts as what they run."""
+    counts: Counter[str] = Counter()
+    for computation in computations:
+        for instruction in computation.instructions:
+            opcode = base_opcode(instruction.opcode)
+            if opcode in COLLECTIVES:
+                opcode = collective_opcode(instruction)
+            elif opcode not in _COUNTED:
+                continue
+            if opcode is not None:
+                counts[opcode] += 1
+    return counts

@@ -1,0 +1,218 @@
+"""Which instruction of one computation is which of another.
+
+Given two computations, gives a one-to-one matching of positions with the reason for each pair.
+Names decide where the two computations use names alike (neighbouring passes do); else exact
+graphs of operands and of users, then the same with less and less of the signature, then metadata
+and name stems as votes. Ties are settled by name, then by order of text. Every step groups by a
+key and costs one pass over what is not matched yet, so the whole is near-linear; it does the same
+whichever computation comes first.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.analysis.fingerprints import (
+    FingerprintTable,
+    Indexed,
+    Strictness,
+    name_stem,
+    operation_of,
+)
+from hlo_parser import Computation, Instruction
+
+_LEVELS: tuple[tuple[Strictness, str], ...] = (
+    ("exact", ""),
+    ("layout-free", ", other layout or attributes"),
+    ("operation", ", other shape"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Pairs of positions, in the order of the first computation, with the reason for each.
+
+    `names_agree` says that the two computations use names alike, so that equal text means the
+    same instruction.
+    """
+
+    before: Indexed
+    after: Indexed
+    partner: Mapping[int, int]
+    how: Mapping[int, str]
+    names_agree: bool
+
+
+def match_instructions(
+    before: Computation, after: Computation, table: FingerprintTable
+) -> Matching:
+    """Match two computations."""
+    matcher = _Matcher(table.indexed(before), table.indexed(after), table)
+    if matcher.names_agree:
+        matcher.match_names(same_opcode=True)
+    matcher.match_graphs()
+    matcher.match_names(same_opcode=False)
+    if matcher.match_votes():
+        matcher.match_graphs()
+    return Matching(
+        before=matcher.before,
+        after=matcher.after,
+        partner={i: matcher.partner[i] for i in sorted(matcher.partner)},
+        how=matcher.how,
+        names_agree=matcher.names_agree,
+    )
+
+
+def names_agree(before: Indexed, after: Indexed) -> bool:
+    """Whether equal names mean the same instruction: at least half do the same to the same names.
+
+    A module that was renumbered shares many names by accident, but then they take other operands.
+    """
+    common = 0
+    alike = 0
+    for name, position in before.index.items():
+        other = after.index.get(name)
+        if other is None:
+            continue
+        common += 1
+        here, there = before.instructions[position], after.instructions[other]
+        alike += here is there or (here.opcode == there.opcode and here.operands == there.operands)
+    return alike * 2 >= common
+
+
+class _Matcher:
+    """The state of one matching; a pair's number stands for both instructions in fingerprints."""
+
+    def __init__(self, before: Indexed, after: Indexed, table: FingerprintTable) -> None:
+        self.before = before
+        self.after = after
+        self.partner: dict[int, int] = {}
+        self.how: dict[int, str] = {}
+        self.names_agree = names_agree(before, after)
+        self._table = table
+        self._settled: tuple[dict[int, int], dict[int, int]] = ({}, {})
+
+    def _pair(self, i: int, j: int, how: str) -> None:
+        self.partner[i] = j
+        self.how[i] = how
+        number = self._table.number(("pair", len(self.partner)))
+        self._settled[0][i] = self._settled[1][j] = number
+
+    def _free(self) -> tuple[list[int], list[int]]:
+        left, right = self._settled
+        return (
+            [i for i in range(len(self.before.instructions)) if i not in left],
+            [j for j in range(len(self.after.instructions)) if j not in right],
+        )
+
+    def match_names(self, *, same_opcode: bool) -> None:
+        """Pair what has one name; with `same_opcode` only where it is the same operation still."""
+        left, right = self._settled
+        for name, i in self.before.index.items():
+            j = self.after.index.get(name)
+            if j is None or i in left or j in right:
+                continue
+            here, there = self.before.instructions[i], self.after.instructions[j]
+            if here is there or not same_opcode or here.opcode == there.opcode:
+                self._pair(i, j, "same name")
+
+    def match_graphs(self) -> None:
+        """Pair by the graphs of operands and users, the exact ones first."""
+        for strictness, remark in _LEVELS:
+            self._match_level(strictness, remark)
+
+    def _match_level(self, strictness: Strictness, remark: str) -> None:
+        for graphs, how in (
+            (self._table.operand_graphs, f"same operands{remark}"),
+            (self._table.user_graphs, f"same users{remark}"),
+        ):
+            left, right = self._free()
+            if not left or not right:
+                return
+            self._match_unique(
+                graphs(self.before, left, self._settled[0], strictness),
+                graphs(self.after, right, self._settled[1], strictness),
+                how,
+            )
+        left, right = self._free()
+        if left and right:
+            self._match_groups(
+                self._both(self.before, left, self._settled[0], strictness),
+                self._both(self.after, right, self._settled[1], strictness),
+                f"same operands and users{remark}",
+            )
+
+    def _both(
+        self,
+        here: Indexed,
+        positions: Sequence[int],
+        settled: Mapping[int, int],
+        strictness: Strictness,
+    ) -> dict[int, tuple[int, int]]:
+        up = self._table.operand_graphs(here, positions, settled, strictness)
+        down = self._table.user_graphs(here, positions, settled, strictness)
+        return {position: (up[position], down[position]) for position in positions}
+
+    def match_votes(self) -> bool:
+        """Pair by the operation's JAX name and by name stems, where just one fits."""
+        known = len(self.partner)
+        for key, how in ((_metadata_vote, "same op_name"), (_stem_vote, "similar name")):
+            left, right = self._free()
+            self._match_unique(
+                {i: vote for i in left if (vote := key(self.before.instructions[i])) is not None},
+                {j: vote for j in right if (vote := key(self.after.instructions[j])) is not None},
+                how,
+            )
+        return len(self.partner) > known
+
+    def _match_unique(
+        self, left: Mapping[int, Hashable], right: Mapping[int, Hashable], how: str
+    ) -> None:
+        there = _grouped(right)
+        for key, group in _grouped(left).items():
+            others = there.get(key, [])
+            if len(group) == 1 == len(others):
+                self._pair(group[0], others[0], how)
+
+    def _match_groups(
+        self, left: Mapping[int, Hashable], right: Mapping[int, Hashable], how: str
+    ) -> None:
+        """Pair within groups of equals: first by name, then in the order of the text."""
+        there = _grouped(right)
+        for key, group in _grouped(left).items():
+            others = there.get(key)
+            if others is None:
+                continue
+            by_name = {self.after.instructions[j].name: j for j in others}
+            named = {
+                i: j
+                for i in group
+                if (j := by_name.get(self.before.instructions[i].name)) is not None
+            }
+            taken = set(named.values())
+            rest = zip(
+                (i for i in group if i not in named),
+                (j for j in others if j not in taken),
+                strict=False,
+            )
+            for i, j in (*named.items(), *rest):
+                self._pair(i, j, how)
+
+
+def _grouped(keys: Mapping[int, Hashable]) -> dict[Hashable, list[int]]:
+    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for position in sorted(keys):
+        groups[keys[position]].append(position)
+    return groups
+
+
+def _metadata_vote(instruction: Instruction) -> Hashable | None:
+    metadata = instruction.metadata
+    if metadata is None or not metadata.op_name:
+        return None
+    return metadata.op_name, operation_of(instruction), instruction.shape.without_layout
+
+
+def _stem_vote(instruction: Instruction) -> Hashable | None:
+    stem = name_stem(instruction.name).removesuffix("-start")
+    return stem, operation_of(instruction)
