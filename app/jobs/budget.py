@@ -1,0 +1,37 @@
+"""What one analysis may use: a floor for any, and more for a large upload in proportion."""
+
+from dataclasses import fields
+from typing import Any
+
+from app.sandbox import Limits
+from app.settings import Settings
+
+_SECONDS_PER_MIB = 12
+"""Of processor time for each MiB as sent. A packed dump unpacks about 13 : 1, and 3 MB/s of text
+is a third of the slowest speed measured over whole analyses."""
+
+_MEMORY_PER_BYTE = 64
+"""Bytes of address space for each byte as sent: distinct text is a tenth of a dump's text, and
+parsed it takes some fifty times its own size."""
+
+_BUNDLE_BYTES = 8 << 30
+
+
+def limits_for(settings: Settings, sent_bytes: int) -> Limits:
+    """The limits of the analysis of an upload of `sent_bytes`."""
+    extra_s = _SECONDS_PER_MIB * sent_bytes // (1 << 20)
+    return Limits(
+        memory_bytes=settings.job_memory_bytes + _MEMORY_PER_BYTE * sent_bytes,
+        cpu_s=settings.job_cpu_s + extra_s,
+        wall_s=settings.job_timeout_s + 2 * extra_s,
+        file_bytes=_BUNDLE_BYTES,
+    )
+
+
+def portable_settings(settings: Settings) -> dict[str, Any]:
+    """The settings a child needs, as JSON values: budgets, and neither places nor secrets."""
+    return {
+        item.name: value
+        for item in fields(settings)
+        if isinstance(value := getattr(settings, item.name), int)
+    }

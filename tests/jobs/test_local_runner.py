@@ -1,0 +1,232 @@
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.jobs import LocalRunner
+from app.jobs.budget import limits_for
+from app.settings import Settings
+from app.store import NewReport, NoSpace, Question, ReceivedFile, ReportRow, Secrets, Store
+
+HERE = Path(__file__).parent
+SETTINGS = Settings(job_cpu_s=1, job_timeout_s=20, job_memory_bytes=512 << 20, job_workers=2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "data") as opened:
+        yield opened
+
+
+@pytest.fixture
+def start(store: Store) -> Iterator[Callable[..., LocalRunner]]:
+    runners: list[LocalRunner] = []
+
+    def start_runner(**changes: Any) -> LocalRunner:
+        runner = LocalRunner(
+            store, replace(SETTINGS, **changes), target="child_targets:analyse", paths=[HERE]
+        )
+        runners.append(runner)
+        runner.start()
+        return runner
+
+    yield start_runner
+    for runner in runners:
+        runner.stop()
+
+
+def send(store: Store, script: str, *, log: str = "") -> Secrets:
+    files = [("archive", "dump.tar", script)] + ([("log", "run.log", log)] if log else [])
+    received: list[ReceivedFile] = []
+    for role, name, text in files:
+        with store.blobs.receive() as writer:
+            writer.write(text.encode())
+            received.append(
+                ReceivedFile("log" if role == "log" else "archive", name, writer.finish())
+            )
+    new = NewReport("dump.tar", Question("--xla_x=1", "0.4.30", hung=True), tuple(received))
+    return store.reports.create(new, now=time.time())
+
+
+def until(
+    store: Store, secrets: Secrets, holds: Callable[[ReportRow], bool], within_s: float = 20
+) -> ReportRow:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        row = store.reports.find(secrets.report_id)
+        assert row is not None
+        if holds(row):
+            return row
+        time.sleep(0.05)
+    pytest.fail(f"not within {within_s} s: {store.reports.find(secrets.report_id)}")
+
+
+def over(row: ReportRow) -> bool:
+    return row.is_over
+
+
+def children() -> list[int]:
+    me = str(os.getpid())
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if parent == me and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_a_job_ends_with_a_bundle_and_a_summary(
+    store: Store, start: Callable[..., LocalRunner]
+) -> None:
+    secrets = send(store, "fine", log="Check failed")
+    runner = start()
+    row = until(store, secrets, over)
+    assert (row.state, row.problem) == ("done", None)
+    (bundle,) = row.attached("bundle")
+    assert store.blobs.path(bundle.blob).read_text() == "bundle of fine"
+    assert row.summary is not None
+    assert row.summary["name"] == "dump.tar"
+    assert row.summary["logs"] == [["run.log", "Check failed"]]
+    assert row.summary["question"] == ["--xla_x=1", "0.4.30", True]
+    runner.stop()
+    assert list((store.folder / "work").iterdir()) == []
+
+
+def test_a_child_gets_budgets_but_no_secrets(
+    store: Store, start: Callable[..., LocalRunner]
+) -> None:
+    secrets = send(store, "fine")
+    start(upload_token="secret")
+    row = until(store, secrets, over)
+    assert row.summary is not None
+    assert row.summary["settings"]["max_members"] == SETTINGS.max_members
+    assert Settings(**row.summary["settings"]).job_cpu_s == SETTINGS.job_cpu_s
+    assert "secret" not in str(row.summary)
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        ("hog", "memory", "0.5 GiB"),
+        ("spin", "cpu_time", "1 seconds of processor time"),
+        ("crash", "crashed", "signal 6"),
+        ("suicide", "killed", "the system killed"),
+        ("bug", "analysis_fault", "a fault of its own"),
+        ("refuse", "truncated", "it is cut off"),
+    ],
+)
+def test_a_bad_end_is_told_in_plain_words(
+    store: Store, start: Callable[..., LocalRunner], script: str, code: str, said: str
+) -> None:
+    secrets = send(store, script)
+    innocent = send(store, "fine")
+    start()
+    row = until(store, secrets, over)
+    assert row.state == "failed"
+    assert row.problem is not None
+    assert row.problem.code == code
+    assert said in row.problem.message
+    assert row.problem.hint
+    assert "Traceback" not in str(row.problem)
+    assert until(store, innocent, over).state == "done"
+
+
+def test_wall_time_is_told(store: Store, start: Callable[..., LocalRunner]) -> None:
+    secrets = send(store, "sleep")
+    start(job_timeout_s=1)
+    row = until(store, secrets, over)
+    assert row.problem is not None
+    assert row.problem.code == "wall_time"
+
+
+def test_progress_shows_while_it_works(store: Store, start: Callable[..., LocalRunner]) -> None:
+    secrets = send(store, "sleep")
+    start()
+    row = until(store, secrets, lambda row: row.stage == "reading")
+    assert (row.state, row.done, row.total, row.attempt) == ("running", 1, 4, 1)
+
+
+def test_deleting_kills_the_child_within_a_second(
+    store: Store, start: Callable[..., LocalRunner]
+) -> None:
+    secrets = send(store, "sleep")
+    runner = start()
+    row = until(store, secrets, lambda row: row.stage == "reading")
+    assert children()
+    store.reports.delete(row.key)
+    runner.wake()
+    deadline = time.monotonic() + 1.0
+    while children():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    following = send(store, "fine")
+    runner.wake()
+    assert until(store, following, over).state == "done"
+
+
+def test_stopping_queues_the_job_again(store: Store, start: Callable[..., LocalRunner]) -> None:
+    secrets = send(store, "sleep")
+    runner = start()
+    until(store, secrets, lambda row: row.stage == "reading")
+    runner.stop()
+    assert children() == []
+    row = until(store, secrets, lambda row: True)
+    assert (row.state, row.attempt) == ("queued", 0)
+
+
+def test_workers_run_at_once(store: Store, start: Callable[..., LocalRunner]) -> None:
+    slow = [send(store, "sleep") for _ in range(2)]
+    waiting = send(store, "fine")
+    start()
+    for secrets in slow:
+        until(store, secrets, lambda row: row.stage == "reading")
+    assert until(store, waiting, lambda row: True).state == "queued"
+
+
+def test_a_worker_outlives_trouble_with_the_database(
+    store: Store, start: Callable[..., LocalRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = store.jobs.claim
+    failures = iter([OSError("disk I/O error"), OSError("disk I/O error")])
+
+    def fails_at_first(*arguments: Any, **options: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return claim(*arguments, **options)
+
+    monkeypatch.setattr(store.jobs, "claim", fails_at_first)
+    secrets = send(store, "fine")
+    runner = start()
+    for _ in range(3):
+        time.sleep(0.1)
+        runner.wake()
+    assert until(store, secrets, over).state == "done"
+
+
+def test_no_room_for_the_report_is_told(
+    store: Store, start: Callable[..., LocalRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise NoSpace
+
+    secrets = send(store, "fine")
+    monkeypatch.setattr(store.blobs, "receive_file", full)
+    start()
+    row = until(store, secrets, over)
+    assert row.problem is not None
+    assert row.problem.code == "no_space"
+
+
+def test_a_large_upload_gets_more_in_proportion() -> None:
+    small, large = (limits_for(Settings(), size) for size in (0, 100 << 20))
+    assert (small.cpu_s, small.wall_s) == (60, 120)
+    assert large.cpu_s > small.cpu_s
+    assert large.wall_s > small.wall_s
+    assert large.memory_bytes > small.memory_bytes
