@@ -155,6 +155,5 @@ RULE = Rule(
     since="0.1.0",
     sources=("xla/service/hlo_pass_pipeline.cc", "xla/service/dump.cc"),
     check=check,
-    page=__doc__,
     fallback=True,
 )

@@ -7,7 +7,7 @@ page. Rules see `Facts` and give findings; they never read files or texts themse
 import hashlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 
@@ -27,8 +27,8 @@ class Rule:
     """One opinion.
 
     `class_` is a class of failures (`collective-pipeliner`), `since` the hloscope release that
-    brought the rule, `sources` the XLA files and threads it rests on. A `fallback` rule speaks
-    only where no other rule explained the failure.
+    brought the rule, `sources` the XLA files and threads it rests on, `page` the docstring of its
+    file. A `fallback` rule speaks only where no other rule explained the failure.
     """
 
     code: str
@@ -38,8 +38,8 @@ class Rule:
     since: str
     sources: tuple[str, ...]
     check: Callable[[Facts], Iterable[Finding]]
-    page: str
     fallback: bool = False
+    page: str = ""
 
 
 @cache
@@ -53,7 +53,8 @@ def load_rules() -> tuple[Rule, ...]:
     for info in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda i: i.name):
         if info.name in _FRAME_FILES:
             continue
-        rule: Rule = import_module(f"{_folder.__name__}.{info.name}").RULE
+        module = import_module(f"{_folder.__name__}.{info.name}")
+        rule: Rule = replace(module.RULE, page=module.__doc__ or "")
         if not info.name.startswith(rule.code.lower() + "_"):
             raise ValueError(f"file {info.name} must start with its rule's code {rule.code}")
         if rule.code in rules:

@@ -445,5 +445,4 @@ RULE = Rule(
         "jax-ml/jax#22210",
     ),
     check=check,
-    page=__doc__,
 )
