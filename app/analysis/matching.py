@@ -154,9 +154,13 @@ class _Matcher:
         return {position: (up[position], down[position]) for position in positions}
 
     def match_votes(self) -> bool:
-        """Pair by the operation's JAX name and by name stems, where just one fits."""
+        """Pair by the operation's JAX name and by stems of names, where just one fits."""
         known = len(self.partner)
-        for key, how in ((_metadata_vote, "same op_name"), (_stem_vote, "similar name")):
+        for key, how in (
+            (_metadata_vote, "same op_name"),
+            (_callee_vote, "calls of similar name"),
+            (_stem_vote, "similar name"),
+        ):
             left, right = self._free()
             self._match_unique(
                 {i: vote for i in left if (vote := key(self.before.instructions[i])) is not None},
@@ -211,6 +215,11 @@ def _metadata_vote(instruction: Instruction) -> Hashable | None:
     if metadata is None or not metadata.op_name:
         return None
     return metadata.op_name, operation_of(instruction), instruction.shape.without_layout
+
+
+def _callee_vote(instruction: Instruction) -> Hashable | None:
+    callees = tuple((callee.role, name_stem(callee.name)) for callee in instruction.callees)
+    return (operation_of(instruction), callees) if callees else None
 
 
 def _stem_vote(instruction: Instruction) -> Hashable | None:
