@@ -50,6 +50,7 @@ class Interner:
         "_computations",
         "_instructions",
         "_texts",
+        "between",
         "blocks",
         "first",
         "frames",
@@ -60,6 +61,7 @@ class Interner:
     def __init__(self) -> None:
         self.lines = LineReader()
         self.blocks: dict[bytes, Block] = {}
+        self.between: dict[bytes, bytes] = {}
         self.headers: dict[bytes, Header] = {}
         self.frames: dict[bytes, FrameTables] = {}
         self.first: Block | None = None

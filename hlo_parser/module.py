@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hlo_parser.computation import Computation
     from hlo_parser.errors import Unparsed
     from hlo_parser.instruction import Instruction
+    from hlo_parser.pieces import TextPieces
 
 
 class Header:
@@ -64,6 +65,7 @@ class Module:
         "_callers",
         "_entry",
         "_first_lines",
+        "_pieces",
         "_places",
         "byte_size",
         "computations",
@@ -94,6 +96,7 @@ class Module:
         unparsed: tuple[Unparsed, ...],
         line_count: int,
         byte_size: int,
+        pieces: TextPieces,
     ) -> None:
         self.header = header
         self.frames = frames
@@ -102,6 +105,7 @@ class Module:
         self.unparsed = unparsed
         self.line_count = line_count
         self.byte_size = byte_size
+        self._pieces = pieces
         self._entry: Computation | None = None
         self._by_name: dict[str, Computation] | None = None
         self._callers: dict[str, tuple[tuple[Computation, Instruction], ...]] | None = None
@@ -119,6 +123,15 @@ class Module:
             marked = (c for c in reversed(self.computations) if c.is_entry)
             entry = self._entry = next(marked, self.computations[-1])
         return entry
+
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """The text as it was read, to the byte, in pieces to be joined.
+
+        Texts parsed with one interner share the pieces that they have in common: the header, the
+        frame tables, each computation. What is between them, or not understood, is there too.
+        """
+        return self._pieces.as_read()
 
     @property
     def instruction_count(self) -> int:

@@ -16,9 +16,9 @@ from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.interner import Block, Interner
 from hlo_parser.module import Header, Module
+from hlo_parser.pieces import TextCutter
 from hlo_parser.scan import Scanner
 
-_BOM = b"\xef\xbb\xbf"
 _SHOWN = 200
 _HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+({patterns.ATTRIBUTE_LIST})", re.ASCII)
 _TABLE_LINES = re.compile(
@@ -57,6 +57,7 @@ class _Reading:
     __slots__ = (
         "byte_size",
         "computations",
+        "cutter",
         "data",
         "first_lines",
         "interner",
@@ -69,9 +70,8 @@ class _Reading:
 
     def __init__(self, data: bytes, interner: Interner) -> None:
         self.byte_size = len(data)
-        if data.startswith(_BOM):
-            data = data[len(_BOM) :]
-        self.data = data.replace(b"\r\n", b"\n") if b"\r\n" in data else data
+        self.cutter = TextCutter(data, interner.between)
+        self.data = self.cutter.data
         self.interner = interner
         self.position = 0
         self.line = 1
@@ -83,7 +83,9 @@ class _Reading:
 
     def module(self) -> Module:
         header = self._header()
+        self.cutter.keep_to(self.position)
         frames = self._frames()
+        self.cutter.keep_to(self.position)
         self._body()
         if not self.computations:
             raise HloSyntaxError("no HLO computation in this text", *self._first_place())
@@ -95,6 +97,7 @@ class _Reading:
             tuple(self.unparsed),
             self.data.count(b"\n") + (not self.data.endswith(b"\n")),
             self.byte_size,
+            self.cutter.pieces(),
         )
         self.interner.count(self.byte_size, len(self.computations), module.instruction_count)
         return module
@@ -211,12 +214,14 @@ class _Reading:
                     interner.first = block
                 else:
                     previous.following = block
-            self._take(block.computation, position)
+            self._take(block, position)
             position += len(block.raw)
             previous, guess = block, block.following
 
-    def _take(self, computation: Computation, position: int) -> None:
+    def _take(self, block: Block, position: int) -> None:
+        computation = block.computation
         line = self._line_at(position)
+        self.cutter.keep_computation(block.raw, position)
         self.computations.append(computation)
         self.first_lines.append(line)
         for gap in computation.gaps:
@@ -248,7 +253,7 @@ class _Reading:
             block = self.interner.blocks[raw] = Block(
                 raw, body.computation(raw, name, is_entry, thread.strip('"'))
             )
-        self._take(block.computation, start)
+        self._take(block, start)
         return scanner.skip_blank(foot)
 
     def _pass_over(self, start: int) -> int:
