@@ -1,0 +1,72 @@
+"""Which pass made the difference between a text and the one before it.
+
+A pass file is named after the pass that has just run, with one trap: a nested pipeline writes a
+text at its start, and what is new there was done by the pass that runs the pipeline, whose own
+file comes only when it is through (`xla/service/hlo_pass_pipeline.cc`). Reads file names only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.model.dump import DumpName, ModuleHistory
+from app.model.report import LoopEventKind
+
+_START = "pipeline-start"
+
+# Parts of pass names that are known to do these things to loops, in all releases seen.
+_SPEAKS_FOR: Mapping[LoopEventKind, tuple[str, ...]] = {
+    "pipelined_forward": ("pipeliner",),
+    "pipelined_backward": ("pipeliner",),
+    "pipelined_forward_sink": ("pipeliner",),
+    "double_buffered": ("double-buffer",),
+    "unrolled": ("unroll", "double-buffer"),
+    "fully_unrolled": ("unroll", "double-buffer"),
+    "peeled": ("pipeliner", "double-buffer", "unroll", "peel"),
+    "trip_count_changed": ("pipeliner", "double-buffer", "unroll", "peel"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedBy:
+    """The pass between two texts.
+
+    `name` is None where the file names do not say; `alone` says that no text is missing between
+    the two, so that no other pass can have taken part.
+    """
+
+    name: str | None
+    alone: bool
+
+
+def changed_by(history: ModuleHistory) -> tuple[ChangedBy, ...]:
+    """For each text the pass that made it out of the text before."""
+    names = [dump.name for dump in history.dumps]
+    return tuple(
+        ChangedBy(_responsible(names, position), _follows_directly(names, position))
+        for position in range(len(names))
+    )
+
+
+def speaks_for(name: str | None, kind: LoopEventKind) -> bool:
+    """Whether a pass of this name is known to do such things to loops."""
+    return name is not None and any(part in name for part in _SPEAKS_FOR.get(kind, ()))
+
+
+def _responsible(names: Sequence[DumpName], position: int) -> str | None:
+    name = names[position]
+    if name.after != _START or position == 0:
+        return None if name.after == _START else name.after
+    around = names[position - 1].pipeline
+    if around is None or around == name.pipeline:
+        return None
+    for later in names[position + 1 :]:
+        if later.pipeline == around and later.after not in (None, _START):
+            return later.after
+    return None
+
+
+def _follows_directly(names: Sequence[DumpName], position: int) -> bool:
+    if position == 0:
+        return True
+    step, before = names[position].step, names[position - 1].step
+    return step is None or before is None or step == before + 1

@@ -1,0 +1,188 @@
+"""Places in the user's program behind instructions, and their repair where a pass lost them.
+
+`source_of` reads what the instruction itself says. `repaired_source` goes on where that is
+nothing: to the same instruction in earlier texts of the module, to the loop it belongs to, and
+last to the instructions inside what it calls; the last kind is inferred and marked so. Inputs are
+parsed modules; nothing is read from disk, and no place is invented.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from app.analysis.dataflow import root_elements
+from app.model.dump import ModuleHistory
+from app.model.facts import LoopHistory
+from app.model.report import Frame, Source
+from hlo_parser import Computation, Instruction, Module, SourceLocation
+
+
+def source_of(module: Module, instruction: Instruction) -> Source | None:
+    """The place stated in the instruction's metadata, through the module's own frame table."""
+    location = module.source_of(instruction)
+    return None if location is None else _source_from_location(location)
+
+
+def repaired_source(
+    history: ModuleHistory,
+    position: int,
+    computation: Computation,
+    instruction: Instruction,
+    loops: Sequence[LoopHistory] = (),
+) -> tuple[Source, int, bool] | None:
+    """The instruction's place, the position of the dump it stands in, and whether it is stated.
+
+    `position` is where the instruction stands. With `loops` (those of this history) a while takes
+    the place that its loop had before a pass dropped it.
+    """
+    module = history.dumps[position].module
+    stated = source_of(module, instruction)
+    if stated is not None:
+        return stated, position, True
+    if instruction.opcode == "while":
+        tracked = _source_of_loop(loops, position, computation, instruction)
+        if tracked is not None:
+            return tracked
+    earlier = _source_before(history, position, computation, instruction)
+    if earlier is not None:
+        return earlier
+    inferred = source_from_callees(module, instruction)
+    return None if inferred is None else (inferred, position, False)
+
+
+def source_from_callees(module: Module, instruction: Instruction) -> Source | None:
+    """The place that the called computations point to: an inference, never stated.
+
+    For a while: that of the condition's comparison or the counter's step, which JAX gives the
+    line of the loop itself, else the commonest place in the body. For others: the callee's root,
+    else its commonest place.
+    """
+    called = dict(module.callees(instruction))
+    if instruction.opcode == "while":
+        condition, body = called.get("condition"), called.get("body")
+        marks = [] if condition is None else [condition.root]
+        if body is not None:
+            marks.extend(_scalar_steps(body))
+        return _first_source(module, marks) or _commonest_source(module, body)
+    for computation in called.values():
+        found = _first_source(module, [computation.root]) or _commonest_source(module, computation)
+        if found is not None:
+            return found
+    return None
+
+
+def op_name_of(module: Module, instruction: Instruction) -> str | None:
+    """JAX's name of the operation; for a while without one, that of its condition or counter.
+
+    `jit(f)/while/cond/lt` inside the condition names the loop `jit(f)/while`.
+    """
+    own = _op_name(instruction)
+    if own is not None or instruction.opcode != "while":
+        return own
+    called = dict(module.callees(instruction))
+    for role, inside in (("condition", "/cond/"), ("body", "/body/")):
+        computation = called.get(role)
+        if computation is None:
+            continue
+        marks = [computation.root] if role == "condition" else _scalar_steps(computation)
+        for name in map(_op_name, marks):
+            if name is not None and inside in name:
+                return name[: name.rindex(inside)]
+    return None
+
+
+def _op_name(instruction: Instruction) -> str | None:
+    metadata = instruction.metadata
+    return (metadata.op_name or None) if metadata is not None else None
+
+
+def _source_from_location(location: SourceLocation) -> Source:
+    return Source(
+        file=location.file,
+        line=location.line,
+        column=location.column,
+        function=location.function,
+        frames=tuple(
+            Frame(file=frame.file, line=frame.line, function=frame.function)
+            for frame in location.frames
+        ),
+    )
+
+
+def _source_of_loop(
+    loops: Sequence[LoopHistory], position: int, computation: Computation, instruction: Instruction
+) -> tuple[Source, int, bool] | None:
+    for loop in loops:
+        here = loop.occurrences.get(position)
+        if (
+            here is not None
+            and here.name == instruction.name
+            and here.computation.name == computation.name
+            and loop.source is not None
+        ):
+            if loop.source_from is None:
+                return loop.source, position, False
+            return loop.source, loop.source_from, True
+    return None
+
+
+def _source_before(
+    history: ModuleHistory, position: int, computation: Computation, instruction: Instruction
+) -> tuple[Source, int, bool] | None:
+    """The place of the same instruction in the nearest earlier text that states one.
+
+    The walk ends where the instruction is not found: a name that comes back after a gap is
+    another instruction (the partitioner's round trip numbers all of them anew).
+    """
+    shape = instruction.shape.without_layout
+    for index in range(position - 1, -1, -1):
+        module = history.dumps[index].module
+        earlier = module.get(computation.name)
+        same = None if earlier is None else earlier.get(instruction.name)
+        if (
+            same is None
+            or same.opcode != instruction.opcode
+            or same.shape.without_layout != shape
+            or len(same.operands) != len(instruction.operands)
+        ):
+            return None
+        source = source_of(module, same)
+        if source is not None:
+            return source, index, True
+    return None
+
+
+def _scalar_steps(body: Computation) -> list[Instruction]:
+    """What makes the scalar integer elements of the next iteration: the counters' additions."""
+    steps: list[Instruction] = []
+    for value in root_elements(body):
+        instruction = body.get(value.name)
+        if (
+            instruction is not None
+            and instruction.opcode in ("add", "subtract")
+            and not instruction.shape.dimensions
+        ):
+            steps.append(instruction)
+    return steps
+
+
+def _first_source(module: Module, instructions: Iterable[Instruction]) -> Source | None:
+    for instruction in instructions:
+        source = source_of(module, instruction)
+        if source is not None:
+            return source
+    return None
+
+
+def _commonest_source(module: Module, computation: Computation | None) -> Source | None:
+    if computation is None:
+        return None
+    places: Counter[tuple[str, int]] = Counter()
+    first: dict[tuple[str, int], Source] = {}
+    for instruction in computation.instructions:
+        source = source_of(module, instruction)
+        if source is not None:
+            place = (source.file, source.line)
+            places[place] += 1
+            first.setdefault(place, source)
+    # Equal counts: the place that stands first in the text.
+    return first[max(places, key=lambda place: places[place])] if places else None
