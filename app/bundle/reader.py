@@ -1,0 +1,368 @@
+"""Reading a bundle: the report, the text of any dump, and its modules parsed on demand.
+
+Opens the file read-only and believes none of it: every size is held to a limit before bytes are
+made, every checksum and reference is verified, and whatever does not fit raises `BadArchive`.
+A `Bundle` may be used from several threads at once.
+"""
+
+import sqlite3
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Self, TypeVar
+
+import msgspec
+
+from app.bundle.layout import (
+    APPLICATION_ID,
+    FORMAT_VERSION,
+    FRAME_BYTES,
+    TABLES,
+    CorruptData,
+    decompress,
+    numbers_from_recipe,
+    unpack_frame,
+)
+from app.errors import BadArchive, LimitExceeded, NotFound
+from app.model.codec import report_from_json
+from app.model.report import Report
+from hlo_parser import HloSyntaxError, Interner, Module, parse_module
+
+MAX_REPORT_BYTES = 256 << 20
+"""A report of more JSON than this is refused unread."""
+
+MAX_TEXT_BYTES = 1 << 30
+"""The text of one dump of more bytes than this is refused unread."""
+
+FRAME_CACHE_BYTES = 64 << 20
+"""Unpacked frames that one bundle keeps for the next question."""
+
+PARSED_MODULES = 8
+"""Parsed modules that one bundle keeps for the next question."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleDump:
+    """One text of one module: `index` is its position, `bytes` its size."""
+
+    index: int
+    file: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BundleModule:
+    """One module and its texts, in the order of the report."""
+
+    id: str
+    dumps: tuple[BundleDump, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a dump's recipe lies: piece numbers, and the bytes the recipe makes."""
+
+    text_bytes: int
+    first_part: int
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    first_piece: int
+    pieces: int
+    raw_bytes: int
+
+
+class Bundle:
+    """An open bundle; close it, or use it in a `with` statement."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, max_text_bytes: int) -> None:
+        """Not for callers: `Bundle.open` is the way in."""
+        self._connection = connection
+        self._path = path
+        self._max_text_bytes = max_text_bytes
+        self._reading = RLock()
+        self._parsing = RLock()
+        self._unpacked: OrderedDict[int, tuple[bytes, ...]] = OrderedDict()
+        self._unpacked_bytes = 0
+        self._parsed: OrderedDict[tuple[str, int], Module] = OrderedDict()
+        self._interner = Interner()
+        self._report: Report | None = None
+        with self._faults():
+            _check_format(connection)
+            self._frames = _read_frames(connection)
+            self._modules, self._places = _read_index(connection)
+        self._frame_starts = [frame.first_piece for frame in self._frames]
+
+    @classmethod
+    def open(cls, path: Path, *, max_text_bytes: int = MAX_TEXT_BYTES) -> Self:
+        """Open the bundle at `path`; reads its index and nothing else.
+
+        Texts of more than `max_text_bytes` are refused when they are asked for.
+
+        Raises:
+            NotFound: there is no such file.
+            BadArchive: it is no bundle, is damaged (code `bad_bundle`), or is of another version
+                of the format (code `bundle_version`).
+        """
+        if not path.is_file():
+            raise NotFound("there is no bundle", place=str(path))
+        # Bundles are replaced and never changed, so no lock and no journal beside the file counts.
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        try:
+            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise _bad_bundle(path, error) from error
+        try:
+            return cls(connection, path, max_text_bytes)
+        except BaseException:
+            connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; waits for a reading in another thread. Twice is no fault."""
+        with self._reading:
+            self._connection.close()
+
+    def report(self) -> Report:
+        """The report.
+
+        Raises:
+            BadArchive: the file is damaged.
+        """
+        with self._reading:
+            if self._report is None:
+                with self._faults():
+                    self._report = report_from_json(self.report_json())
+            return self._report
+
+    def report_json(self) -> bytes:
+        """The report as JSON, as it was written.
+
+        Raises:
+            BadArchive: the file is damaged.
+        """
+        with self._reading, self._faults():
+            sizes = _rows(self._connection, tuple[int], "SELECT raw_bytes FROM report")
+            if len(sizes) != 1 or not 0 <= sizes[0][0] <= MAX_REPORT_BYTES:
+                raise CorruptData("there is no report of a credible size")
+            ((data,),) = _rows(self._connection, tuple[bytes], "SELECT data FROM report")
+            return decompress(data, sizes[0][0])
+
+    def modules(self) -> tuple[BundleModule, ...]:
+        """The modules and their dumps."""
+        return tuple(self._modules.values())
+
+    def dump_text(self, module_id: str, index: int) -> str:
+        """The text of a dump; bytes that are no UTF-8 are escaped, as in parsed values.
+
+        Raises:
+            NotFound, LimitExceeded, BadArchive: as `dump_bytes`.
+        """
+        return self.dump_bytes(module_id, index).decode("utf-8", "backslashreplace")
+
+    def dump_bytes(self, module_id: str, index: int) -> bytes:
+        """The bytes of a dump, exactly as they were read.
+
+        Raises:
+            NotFound: no such module, or it has no dump of that index.
+            LimitExceeded: the text is larger than `max_text_bytes`.
+            BadArchive: the file is damaged.
+        """
+        place = self._place(module_id, index)
+        with self._reading, self._faults():
+            parts = range(place.first_part, place.first_part + place.parts)
+            recipe = b"".join(piece for _, piece in self._pieces(parts))
+            numbers = numbers_from_recipe(recipe)
+            # Each piece once and in order: no recipe can make a frame be unpacked twice.
+            pieces = dict(self._pieces(sorted(set(numbers))))
+            if sum(len(pieces[number]) for number in numbers) != place.text_bytes:
+                raise CorruptData("a text has another length than the index states")
+            return b"".join(pieces[number] for number in numbers)
+
+    def parse(self, module_id: str, index: int) -> Module:
+        """The module of a dump, parsed now or lately; all dumps share what their texts share.
+
+        Raises:
+            NotFound, LimitExceeded, BadArchive: as `dump_bytes`.
+        """
+        key = (module_id, index)
+        with self._parsing:
+            module = self._parsed.get(key)
+            if module is None:
+                text = self.dump_bytes(module_id, index)
+                with self._faults():
+                    module = self._parsed[key] = parse_module(text, interner=self._interner)
+                if len(self._parsed) > PARSED_MODULES:
+                    self._parsed.popitem(last=False)
+            self._parsed.move_to_end(key)
+            return module
+
+    def computation_text(self, module_id: str, index: int, name: str) -> str:
+        """The text of one computation of a dump; `name` without `%`.
+
+        Raises:
+            NotFound: no such module, dump or computation.
+            LimitExceeded, BadArchive: as `dump_bytes`.
+        """
+        computation = self.parse(module_id, index).get(name)
+        if computation is None:
+            raise NotFound(f"there is no computation {name!r}", place=f"{module_id}, dump {index}")
+        return computation.text
+
+    def _place(self, module_id: str, index: int) -> _Place:
+        places = self._places.get(module_id)
+        if places is None:
+            raise NotFound(f"there is no module {module_id!r}", place=self._path.name)
+        if not 0 <= index < len(places):
+            raise NotFound(
+                f"there is no dump {index}",
+                place=module_id,
+                next_step=f"It has {len(places)}, counted from 0.",
+            )
+        place = places[index]
+        if place.text_bytes > self._max_text_bytes:
+            raise LimitExceeded(
+                f"the text has {place.text_bytes} bytes, more than the {self._max_text_bytes}"
+                " that are shown",
+                place=f"{module_id}, dump {index}",
+            )
+        return place
+
+    def _pieces(self, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The pieces of ascending `numbers`, each with its own; hold the reading lock."""
+        first, pieces = 0, tuple[bytes, ...]()
+        for number in numbers:
+            if number - first >= len(pieces):
+                first, pieces = self._frame(bisect_right(self._frame_starts, number) - 1)
+            if not 0 <= number - first < len(pieces):
+                raise CorruptData(f"there is no piece {number}")
+            yield number, pieces[number - first]
+
+    def _frame(self, position: int) -> tuple[int, tuple[bytes, ...]]:
+        """The number of the frame's first piece, and its pieces."""
+        if position < 0:
+            raise CorruptData("a piece has a negative number")
+        frame = self._frames[position]
+        pieces = self._unpacked.get(position)
+        if pieces is None:
+            ((data,),) = _rows(
+                self._connection,
+                tuple[bytes],
+                "SELECT data FROM frames WHERE first_piece = ?",
+                frame.first_piece,
+            )
+            pieces = unpack_frame(decompress(data, frame.raw_bytes), frame.pieces)
+            self._unpacked[position] = pieces
+            self._unpacked_bytes += frame.raw_bytes
+            while self._unpacked_bytes > FRAME_CACHE_BYTES:
+                oldest, _ = self._unpacked.popitem(last=False)
+                self._unpacked_bytes -= self._frames[oldest].raw_bytes
+        else:
+            self._unpacked.move_to_end(position)
+        return frame.first_piece, pieces
+
+    @contextmanager
+    def _faults(self) -> Generator[None]:
+        """Tell whatever a damaged file makes go wrong as `BadArchive`."""
+        try:
+            yield
+        except sqlite3.ProgrammingError:
+            raise  # used after it was closed: our fault, and not the file's
+        except (sqlite3.Error, CorruptData, HloSyntaxError, msgspec.MsgspecError) as error:
+            raise _bad_bundle(self._path, error) from error
+
+
+def _bad_bundle(path: Path, error: Exception) -> BadArchive:
+    return BadArchive(
+        f"this is no bundle, or a damaged one ({error})",
+        place=path.name,
+        next_step="Analyse the dump again to make a new one.",
+        code="bad_bundle",
+    )
+
+
+def _check_format(connection: sqlite3.Connection) -> None:
+    """Take nothing but the tables of this version; what a schema may run is thereby nothing."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    ((kind,),) = connection.execute("PRAGMA application_id")
+    ((version,),) = connection.execute("PRAGMA user_version")
+    if kind != APPLICATION_ID:
+        raise CorruptData("another kind of file")
+    if version != FORMAT_VERSION:
+        raise BadArchive(
+            f"the bundle has format {version}, this hloscope reads {FORMAT_VERSION}",
+            next_step="Analyse the dump again, or use the hloscope that made the bundle.",
+            code="bundle_version",
+        )
+    schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid")
+    if schema.fetchall() != [("table", name, sql) for name, sql in TABLES.items()]:
+        raise CorruptData("its tables are not those of a bundle")
+
+
+def _rows(connection: sqlite3.Connection, kind: type[T], query: str, *values: int) -> list[T]:
+    """The rows, each column of the type that `kind` states: SQLite itself keeps to none."""
+    return msgspec.convert(connection.execute(query, values).fetchall(), list[kind])
+
+
+def _read_frames(connection: sqlite3.Connection) -> tuple[_Frame, ...]:
+    rows = _rows(
+        connection,
+        tuple[int, int, int],
+        "SELECT first_piece, pieces, raw_bytes FROM frames ORDER BY first_piece",
+    )
+    frames = tuple(_Frame(*row) for row in rows)
+    expected = 0
+    for frame in frames:
+        credible = frame.pieces > 0 and 0 <= frame.raw_bytes <= FRAME_BYTES
+        if frame.first_piece != expected or not credible:
+            raise CorruptData("a frame is missing, or of no credible size")
+        expected += frame.pieces
+    return frames
+
+
+def _read_index(
+    connection: sqlite3.Connection,
+) -> tuple[dict[str, BundleModule], dict[str, tuple[_Place, ...]]]:
+    dumps = iter(
+        _rows(
+            connection,
+            tuple[str, int, int, int],
+            "SELECT file, text_bytes, recipe, recipe_parts FROM dumps ORDER BY position",
+        )
+    )
+    modules: dict[str, BundleModule] = {}
+    places: dict[str, tuple[_Place, ...]] = {}
+    for module_id, count in _rows(
+        connection, tuple[str, int], "SELECT id, dumps FROM modules ORDER BY position"
+    ):
+        rows = tuple(islice(dumps, max(count, 0)))
+        if len(rows) != count or module_id in modules:
+            raise CorruptData("the index of dumps does not fit its modules")
+        modules[module_id] = BundleModule(
+            module_id,
+            tuple(BundleDump(index, file, size) for index, (file, size, _, _) in enumerate(rows)),
+        )
+        places[module_id] = tuple(_Place(size, first, parts) for _, size, first, parts in rows)
+    return modules, places

@@ -1,0 +1,30 @@
+"""What every view says of the part of its answer that it left out, and what may stand in JSON."""
+
+from typing import Literal
+
+from app.model.report import Struct
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """An answer was larger than the view gives: `shown` of `total` things are there.
+
+    `at_least` says that counting stopped too: `total` is a lower bound. `next_step` says how to
+    see the rest.
+    """
+
+    code: Literal["view_too_large"] = "view_too_large"
+    shown: int
+    total: int
+    at_least: bool = False
+    next_step: str
+
+
+def shown_text(text: str, limit: int) -> tuple[str, int]:
+    """The first `limit` characters, and how many were left out.
+
+    A surrogate, which stands for a byte that was no UTF-8, becomes `?`: JSON cannot hold one.
+    """
+    kept = text[:limit]
+    if not kept.isascii():
+        kept = kept.encode("utf-8", "replace").decode("utf-8")
+    return kept, max(0, len(text) - limit)

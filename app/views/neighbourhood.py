@@ -1,0 +1,200 @@
+"""The instructions around one instruction: what feeds it and what it feeds, a few steps far.
+
+Stays inside one computation; what an instruction calls is named, not entered.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal
+
+from app.errors import NotFound
+from app.model.report import Struct
+from app.views.cut import Cut, shown_text
+from hlo_parser import Computation, Instruction, Module
+
+MAX_NODES = 400
+MAX_EDGES = 2_000
+MAX_TEXT_CHARACTERS = 300
+
+EdgeKind = Literal["operand", "control"]
+Direction = Literal["operands", "users", "both"]
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """One instruction, `distance` steps from the one asked for; negative among its operands.
+
+    `hidden_operands` and `hidden_users` count neighbours that this answer does not hold.
+    """
+
+    name: str
+    opcode: str
+    shape: str
+    distance: int
+    line: int
+    is_root: bool = False
+    op_name: str | None = None
+    source: str | None = None
+    calls: tuple[str, ...] = ()
+    hidden_operands: int = 0
+    hidden_users: int = 0
+
+
+class Edge(Struct, frozen=True, kw_only=True):
+    """A value (or, for `control`, an order) that goes from one node to another.
+
+    `index` is the position among the user's operands, None for `control`.
+    """
+
+    source: str
+    target: str
+    kind: EdgeKind = "operand"
+    index: int | None = None
+
+
+class Neighbourhood(Struct, frozen=True, kw_only=True):
+    """Nodes by distance, nearest first, and all edges between them as far as the limits go."""
+
+    computation: str
+    centre: str
+    radius: int
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    cut: Cut | None = None
+
+
+def neighbourhood(
+    module: Module,
+    computation: str,
+    instruction: str,
+    *,
+    radius: int = 2,
+    direction: Direction = "both",
+    limit: int = MAX_NODES,
+) -> Neighbourhood:
+    """What `instruction` is computed from and what is computed from it, `radius` steps far.
+
+    Raises:
+        NotFound: the module has no such computation, or that no such instruction.
+    """
+    found = module.get(computation)
+    centre = None if found is None else found.get(instruction)
+    if found is None or centre is None:
+        raise NotFound(
+            f"there is no instruction {instruction!r}", place=f"{module.name}, {computation}"
+        )
+    links = _Links(found)
+    distances, left_out = _spread(links, centre, radius, direction, min(limit, MAX_NODES))
+    edges = tuple(_edges(links, distances))
+    cut = None
+    if left_out or len(edges) > MAX_EDGES:
+        cut = Cut(
+            shown=len(distances),
+            total=len(distances) + left_out,
+            at_least=True,
+            next_step="Take a smaller radius or one direction, or go on from a node at the edge.",
+        )
+    return Neighbourhood(
+        computation=computation,
+        centre=instruction,
+        radius=radius,
+        nodes=tuple(
+            _node(module, links, links.by_name[name], distance, distances)
+            for name, distance in distances.items()
+        ),
+        edges=edges[:MAX_EDGES],
+        cut=cut,
+    )
+
+
+class _Links:
+    """The neighbours of each instruction of a computation, operands and control edges alike."""
+
+    def __init__(self, computation: Computation) -> None:
+        self.computation = computation
+        self.by_name = {item.name: item for item in computation.instructions}
+        self._control_users: dict[str, list[str]] = {}
+        for item in computation.instructions:
+            for name in item.control_predecessors:
+                self._control_users.setdefault(name, []).append(item.name)
+
+    def before(self, item: Instruction) -> Iterator[str]:
+        """Names of what must come first; one that is not defined is left out."""
+        for name in dict.fromkeys((*item.operands, *item.control_predecessors)):
+            if name in self.by_name:
+                yield name
+
+    def after(self, item: Instruction) -> Iterator[str]:
+        """Names of what must come later."""
+        users = self.computation.users.get(item.name, ())
+        names = [user.name for user in users]
+        yield from dict.fromkeys((*names, *self._control_users.get(item.name, ())))
+
+
+def _spread(
+    links: _Links, centre: Instruction, radius: int, direction: Direction, limit: int
+) -> tuple[dict[str, int], int]:
+    """Signed distances by name, nearest first, and how many neighbours found no room.
+
+    Operands are followed to operands and users to users: the two cones of the centre, without
+    the siblings that would soon be the whole computation.
+    """
+    distances = {centre.name: 0}
+    left_out: set[str] = set()
+    queue = deque([centre.name])
+    while queue:
+        name = queue.popleft()
+        distance = distances[name]
+        if abs(distance) >= radius:
+            continue
+        item = links.by_name[name]
+        steps: list[tuple[int, Iterator[str]]] = []
+        if distance <= 0 and direction != "users":
+            steps.append((-1, links.before(item)))
+        if distance >= 0 and direction != "operands":
+            steps.append((1, links.after(item)))
+        for step, names in steps:
+            for other in names:
+                if other in distances:
+                    continue
+                if len(distances) >= limit:
+                    left_out.add(other)
+                    continue
+                distances[other] = distance + step
+                queue.append(other)
+    return distances, len(left_out)
+
+
+def _edges(links: _Links, nodes: dict[str, int]) -> Iterator[Edge]:
+    for name in nodes:
+        item = links.by_name[name]
+        for index, operand in enumerate(item.operands):
+            if operand in nodes:
+                yield Edge(source=_short(operand), target=_short(name), index=index)
+        for before in item.control_predecessors:
+            if before in nodes:
+                yield Edge(source=_short(before), target=_short(name), kind="control")
+
+
+def _node(
+    module: Module, links: _Links, item: Instruction, distance: int, nodes: dict[str, int]
+) -> Node:
+    location = module.source_of(item)
+    metadata = item.metadata
+    op_name = None if metadata is None else metadata.op_name
+    return Node(
+        name=_short(item.name),
+        opcode=item.opcode,
+        shape=_short(item.shape.without_layout),
+        distance=distance,
+        line=module.line_of(links.computation, item),
+        is_root=item.is_root,
+        op_name=_short(op_name) if op_name else None,
+        source=None if location is None else _short(f"{location.file}:{location.line}"),
+        calls=tuple(_short(called.name) for _, called in module.callees(item)[:20]),
+        hidden_operands=sum(name not in nodes for name in links.before(item)),
+        hidden_users=sum(name not in nodes for name in links.after(item)),
+    )
+
+
+def _short(text: str) -> str:
+    return shown_text(text, MAX_TEXT_CHARACTERS)[0]

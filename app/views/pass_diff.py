@@ -1,0 +1,329 @@
+"""What differs between two passes, as rows a person reads: equal edits folded, all of it counted.
+
+Takes the two modules and what `diff_modules` says of them; compares no texts on its own but those
+of one matched pair. Computations that are equal are counted and not shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.model.facts import ComputationDiff, ModuleDiff
+from app.model.report import Struct
+from app.views.cut import Cut, shown_text
+from app.views.edits import Edit, EditKind, edits_of
+from hlo_parser import Computation, Instruction, Module
+
+MAX_COMPUTATIONS = 500
+MAX_ROWS = 2_000
+MAX_TEXT_CHARACTERS = 800
+MAX_PLACES = 20
+MAX_RENAMES = 200
+
+ChangeKind = Literal["added", "removed", "changed"]
+
+
+class DiffSide(Struct, frozen=True, kw_only=True):
+    """An instruction as it stands in one of the texts, on its 1-based line.
+
+    `mark` is the part of `text` that differs, from and to (exclusive), of a changed pair.
+    """
+
+    name: str
+    line: int
+    text: str
+    left_out: int = 0
+    mark: tuple[int, int] | None = None
+
+
+class DiffPlace(Struct, frozen=True, kw_only=True):
+    """Another place of the same edit."""
+
+    before: str | None = None
+    before_line: int | None = None
+    after: str | None = None
+    after_line: int | None = None
+
+
+class DiffRow(Struct, frozen=True, kw_only=True):
+    """One edit, made `times` in its computation; the first place is shown, `also` names others.
+
+    `edits.py` says which edits count as equal. `what` names the parts that differ, `how` says why
+    the two were taken for one instruction.
+    """
+
+    kind: EditKind
+    opcode: str
+    before: DiffSide | None = None
+    after: DiffSide | None = None
+    what: tuple[str, ...] = ()
+    how: str = ""
+    times: int = 1
+    also: tuple[DiffPlace, ...] = ()
+
+
+class ComputationChange(Struct, frozen=True, kw_only=True):
+    """One computation that differs, with exact counts of its instructions.
+
+    `rows` are in the order of the texts, `renames` the first of the instructions that differ in
+    nothing but their names.
+
+    One that was added or removed as a whole has no rows: its text says it all. `same_in` names
+    further computations that got the same edits; they stand nowhere else, but in the totals.
+    """
+
+    kind: ChangeKind
+    before: str | None
+    after: str | None
+    how: str
+    before_line: int | None = None
+    after_line: int | None = None
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    moved: int = 0
+    renamed: int = 0
+    unchanged: int = 0
+    renames: tuple[tuple[str, str], ...] = ()
+    rows: tuple[DiffRow, ...] = ()
+    rows_left_out: int = 0
+    same_in: tuple[str, ...] = ()
+    same_in_count: int = 0
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """Exact counts over both modules, whatever is shown."""
+
+    computations_added: int = 0
+    computations_removed: int = 0
+    computations_changed: int = 0
+    computations_unchanged: int = 0
+    computations_renamed: int = 0
+    instructions_added: int = 0
+    instructions_removed: int = 0
+    instructions_changed: int = 0
+    instructions_moved: int = 0
+    instructions_renamed: int = 0
+
+
+class PassDiff(Struct, frozen=True, kw_only=True):
+    """The difference of two passes, computations in the order of the diff."""
+
+    totals: Totals
+    computations: tuple[ComputationChange, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
+    cut: Cut | None = None
+
+
+def diff_view(before: Module, after: Module, diff: ModuleDiff) -> PassDiff:
+    """The view of a diff of these two modules."""
+    folded = _folded(before, after, diff)
+    room = MAX_ROWS
+    shown: list[ComputationChange] = []
+    for group in folded[:MAX_COMPUTATIONS]:
+        change = _change(group, before, after, room)
+        room -= len(change.rows)
+        shown.append(change)
+    left_out = len(folded) - len(shown)
+    rows = sum(len(change.rows) for change in shown)
+    rows_left_out = sum(change.rows_left_out for change in shown)
+    cut = None
+    if left_out:
+        cut = Cut(
+            shown=len(shown),
+            total=len(folded),
+            next_step="Compare passes that lie closer together, or one computation at a time.",
+        )
+    elif rows_left_out:
+        cut = Cut(
+            shown=rows,
+            total=rows + rows_left_out,
+            next_step="Compare one computation at a time.",
+        )
+    return PassDiff(
+        totals=_totals(diff),
+        computations=tuple(shown),
+        renamed=_pairs(diff.renamed),
+        cut=cut,
+    )
+
+
+def diff_of_computation(diff: ModuleDiff, name: str) -> ModuleDiff:
+    """The part of a diff that is about one computation, by its name in either module."""
+    return ModuleDiff(
+        computations=tuple(item for item in diff.computations if name in (item.before, item.after)),
+        unchanged=0,
+        renamed=tuple(pair for pair in diff.renamed if name in pair),
+    )
+
+
+@dataclass(slots=True)
+class _Fold:
+    """Equal edits of one computation: how many, and the first few."""
+
+    times: int
+    first: list[Edit]
+
+
+@dataclass(slots=True)
+class _Group:
+    """Computations with the same edits; the first one stands for all."""
+
+    diff: ComputationDiff
+    folds: tuple[_Fold, ...]
+    same_in: list[str] = field(default_factory=list[str])
+
+
+def _folded(before: Module, after: Module, diff: ModuleDiff) -> list[_Group]:
+    groups: list[_Group] = []
+    known: dict[tuple[object, ...], _Group] = {}
+    for item in diff.computations:
+        here, there = _computations(item, before, after)
+        if here is None or there is None:
+            groups.append(_Group(item, ()))
+            continue
+        folds: dict[object, _Fold] = {}
+        for edit in edits_of(item, here, there):
+            fold = folds.setdefault(edit.key, _Fold(0, []))
+            fold.times += 1
+            if len(fold.first) <= MAX_PLACES:
+                fold.first.append(edit)
+        key = tuple((edit_key, fold.times) for edit_key, fold in folds.items())
+        group = known.get(key)
+        if group is None or not folds:
+            group = _Group(item, tuple(folds.values()))
+            known[key] = group
+            groups.append(group)
+        else:
+            group.same_in.append(there.name)
+    return groups
+
+
+def _computations(
+    item: ComputationDiff, before: Module, after: Module
+) -> tuple[Computation | None, Computation | None]:
+    return before.get(item.before or ""), after.get(item.after or "")
+
+
+def _change(group: _Group, before: Module, after: Module, room: int) -> ComputationChange:
+    item = group.diff
+    here, there = _computations(item, before, after)
+    kind: ChangeKind = "added" if here is None else "removed" if there is None else "changed"
+    places = _Places(before, here, after, there)
+    return ComputationChange(
+        kind=kind,
+        before=_short(item.before),
+        after=_short(item.after),
+        how=item.how,
+        before_line=None if here is None else before.first_line(here),
+        after_line=None if there is None else after.first_line(there),
+        added=len(item.added),
+        removed=len(item.removed),
+        changed=len(item.changed),
+        moved=len(item.moved),
+        renamed=len(item.renamed),
+        unchanged=item.unchanged,
+        renames=_pairs(item.renamed),
+        rows=tuple(_row(fold, places) for fold in group.folds[:room]),
+        rows_left_out=max(0, len(group.folds) - room),
+        same_in=tuple(
+            shown_text(name, MAX_TEXT_CHARACTERS)[0] for name in group.same_in[:MAX_RENAMES]
+        ),
+        same_in_count=len(group.same_in),
+    )
+
+
+class _Places:
+    """Where the instructions of one pair of computations stand."""
+
+    def __init__(
+        self,
+        before: Module,
+        here: Computation | None,
+        after: Module,
+        there: Computation | None,
+    ) -> None:
+        self._before = (before, here)
+        self._after = (after, there)
+
+    def before(self, instruction: Instruction | None) -> int | None:
+        """The line in the text before."""
+        return _line(*self._before, instruction)
+
+    def after(self, instruction: Instruction | None) -> int | None:
+        """The line in the text after."""
+        return _line(*self._after, instruction)
+
+
+def _line(
+    module: Module, computation: Computation | None, instruction: Instruction | None
+) -> int | None:
+    if computation is None or instruction is None:
+        return None
+    return module.line_of(computation, instruction)
+
+
+def _row(fold: _Fold, places: _Places) -> DiffRow:
+    edit = fold.first[0]
+    instruction = edit.after or edit.before
+    return DiffRow(
+        kind=edit.kind,
+        opcode="" if instruction is None else instruction.opcode,
+        before=_side(edit.before, places.before(edit.before), edit.before_mark),
+        after=_side(edit.after, places.after(edit.after), edit.after_mark),
+        what=edit.what,
+        how=edit.how,
+        times=fold.times,
+        also=tuple(
+            DiffPlace(
+                before=None if other.before is None else _short(other.before.name),
+                before_line=places.before(other.before),
+                after=None if other.after is None else _short(other.after.name),
+                after_line=places.after(other.after),
+            )
+            for other in fold.first[1:]
+        ),
+    )
+
+
+def _side(
+    instruction: Instruction | None, line: int | None, mark: tuple[int, int] | None
+) -> DiffSide | None:
+    if instruction is None or line is None:
+        return None
+    text, left_out = shown_text(instruction.text, MAX_TEXT_CHARACTERS)
+    return DiffSide(
+        name=shown_text(instruction.name, MAX_TEXT_CHARACTERS)[0],
+        line=line,
+        text=text,
+        left_out=left_out,
+        mark=mark,
+    )
+
+
+def _totals(diff: ModuleDiff) -> Totals:
+    both = [item for item in diff.computations if item.before and item.after]
+    return Totals(
+        computations_added=sum(item.before is None for item in diff.computations),
+        computations_removed=sum(item.after is None for item in diff.computations),
+        computations_changed=len(both),
+        computations_unchanged=diff.unchanged,
+        computations_renamed=len(diff.renamed),
+        instructions_added=sum(len(item.added) for item in diff.computations),
+        instructions_removed=sum(len(item.removed) for item in diff.computations),
+        instructions_changed=sum(len(item.changed) for item in both),
+        instructions_moved=sum(len(item.moved) for item in both),
+        instructions_renamed=sum(len(item.renamed) for item in both),
+    )
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    limit = MAX_TEXT_CHARACTERS
+    return tuple(
+        (shown_text(before, limit)[0], shown_text(after, limit)[0])
+        for before, after in pairs[:MAX_RENAMES]
+    )
+
+
+def _short(name: str | None) -> str | None:
+    return None if name is None else shown_text(name, MAX_TEXT_CHARACTERS)[0]
