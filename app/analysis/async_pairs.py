@@ -121,9 +121,10 @@ def _pairs(module: Module, computation: Computation, ends: _CustomCallEnds) -> I
     if not starts or computation.name in ends.starts:
         return
     finished: dict[str, _Trail] = {}
+    seen: set[Value] = set()
     for instruction in computation.instructions:
         if _is_end(instruction, "done", ends):
-            trail = _trail_of(module, computation, instruction, ends)
+            trail = _trail_of(module, computation, instruction, ends, seen)
             if trail is not None:
                 finished.setdefault(trail.start, trail)
     for start in starts:
@@ -165,11 +166,15 @@ class _Trail:
 
 
 def _trail_of(
-    module: Module, computation: Computation, done: Instruction, ends: _CustomCallEnds
+    module: Module,
+    computation: Computation,
+    done: Instruction,
+    ends: _CustomCallEnds,
+    seen: set[Value],
 ) -> _Trail | None:
+    """Walk back from `done`; `seen` holds what the walks before visited, which is another's."""
     updates: list[str] = []
     wraps = False
-    seen: set[Value] = set()
     value = _finished_value(module, computation, done, ends)
     while value is not None and value not in seen:
         seen.add(value)

@@ -20,9 +20,8 @@ from app.model.facts import AsyncPair, LoopHistory
 from app.model.report import Collective, Window
 from hlo_parser import Computation, Instruction, Module
 
-# Collectives whose replica groups name replicas only, each standing for all its partitions, when
-# they have a channel but no global ids (xla/service/collective_ops_utils.cc,
-# GetCollectiveOpGroupMode).
+# Collectives whose groups name replicas, each with all its partitions, when they have a channel
+# but no global ids; the others then name partitions.
 _GROUPS_OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
 
 # Asynchronous starts that run what stands in the computation they call.
@@ -35,7 +34,7 @@ def find_collectives(
     """The collectives of the last text, by computation and instruction in text order."""
     position = len(history.dumps) - 1
     module = history.last.module
-    enclosing = _EnclosingLoops(module, loops, position)
+    enclosing = _enclosing_loops(module, loops, position)
     flops = FlopCounter(module)
     found: list[Collective] = []
     for site in _sites(module):
@@ -50,7 +49,7 @@ def find_collectives(
                 bytes=bytes_sent(module, site.inner, site.operation),
                 replica_groups=None if groups is None else groups.text,
                 channel_id=site.operation.channel_id,
-                loop=enclosing.of(site.computation),
+                loop=enclosing.get(site.computation.name),
                 source=source_of(module, site.instruction) or source_of(module, site.operation),
                 is_async=site.pair is not None and not site.pair.is_sync,
                 window=_window(site, flops),
@@ -67,46 +66,51 @@ def bytes_sent(module: Module, computation: Computation, instruction: Instructio
     collective-broadcast the operand once (the root sends it, others may pass it on);
     collective-permute and send the operand, on devices that have a target other than themselves.
     recv sends nothing. Operand sizes are dense, without tiling. Uneven groups count by their
-    largest.
+    largest. At most 2**63 - 1, which only edited texts reach.
     """
     opcode = collective_opcode(instruction)
     size = _operand_bytes(computation, instruction)
-    if opcode == "collective-permute":
-        pairs = instruction.source_target_pairs
-        return size if any(source != target for source, target in pairs) else 0
-    if opcode == "send":
-        return size
-    if opcode is None or opcode == "recv":
-        return 0
     devices = group_size(module, instruction)
-    if devices < 2:
-        return 0
     match opcode:
+        case "collective-permute":
+            pairs = instruction.source_target_pairs
+            sent = size if any(source != target for source, target in pairs) else 0
+        case "send":
+            sent = size
         case "all-gather":
-            return size * (devices - 1)
+            sent = size * (devices - 1)
         case "all-reduce":
-            return 2 * size * (devices - 1) // devices
+            sent = 2 * size * (devices - 1) // devices
         case "collective-broadcast":
-            return size
+            sent = size if devices > 1 else 0
+        case "all-to-all" | "ragged-all-to-all" | "reduce-scatter":
+            sent = size * (devices - 1) // devices
         case _:
-            return size * (devices - 1) // devices
+            sent = 0
+    return min(sent, (1 << 63) - 1)
 
 
 def group_size(module: Module, instruction: Instruction) -> int:
-    """Devices that take part together in a collective; 1 where it stays on one device."""
+    """Devices that take part together in a collective; 1 where it stays on one device.
+
+    What the numbers in the groups mean depends on the opcode, the channel and
+    `use_global_device_ids` (xla/service/collective_ops_utils.cc, GetCollectiveOpGroupMode).
+    """
     header = module.header
-    opcode = collective_opcode(instruction) or instruction.opcode
     is_global = instruction.attributes.get("use_global_device_ids") == "true"
     has_channel = (instruction.channel_id or 0) > 0
+    names_replicas = collective_opcode(instruction) in _GROUPS_OF_REPLICAS and not is_global
     groups = instruction.replica_groups
     size = None if groups is None else groups.group_size
     if size is None and groups is not None and groups.form == "list":
         size = max((len(group) for group in groups.expand()), default=None)
-    per_replica = header.num_partitions if has_channel and not is_global else 1
-    if size is None:
-        everyone = header.replica_count * header.num_partitions
-        return everyone if has_channel else header.replica_count
-    return size * per_replica if opcode in _GROUPS_OF_REPLICAS else size
+    if size is not None:
+        return max(1, size * header.num_partitions if has_channel and names_replicas else size)
+    if not has_channel:
+        return max(1, header.replica_count)
+    if is_global or names_replicas:
+        return max(1, header.replica_count * header.num_partitions)
+    return max(1, header.num_partitions)
 
 
 def _operand_bytes(computation: Computation, instruction: Instruction) -> int:
@@ -184,35 +188,33 @@ def _wrapped_computations(
     return frozenset(c.name for start in starts for c in called_by_start(module, start))
 
 
-class _EnclosingLoops:
-    """Which loop of the last text a computation runs in, through calls of all kinds."""
+def _enclosing_loops(
+    module: Module, loops: Sequence[LoopHistory], position: int
+) -> dict[str, str | None]:
+    """For each computation that runs in a while, the id of the nearest one around it.
 
-    def __init__(self, module: Module, loops: Sequence[LoopHistory], position: int) -> None:
-        self._module = module
-        self._ids = {
-            (loop.occurrences[position].computation.name, loop.occurrences[position].name): loop.id
-            for loop in loops
-            if position in loop.occurrences
-        }
-        self._known: dict[str, str | None] = {}
-
-    def of(self, computation: Computation) -> str | None:
-        """The id of the nearest while around `computation`, None outside of all loops."""
-        if computation.name not in self._known:
-            self._known[computation.name] = self._search(computation.name)
-        return self._known[computation.name]
-
-    def _search(self, name: str) -> str | None:
-        seen = {name}
-        pending = [name]
-        for callee in pending:
-            for computation, caller in self._module.callers(callee):
-                if caller.opcode == "while":
-                    return self._ids.get((computation.name, caller.name))
-                if computation.name not in seen:
-                    seen.add(computation.name)
-                    pending.append(computation.name)
-        return None
+    Reached through calls of all kinds; None for a while that `loops` does not know.
+    """
+    ids = {
+        (here.computation.name, here.name): loop.id
+        for loop in loops
+        if (here := loop.occurrences.get(position)) is not None
+    }
+    found: dict[str, str | None] = {}
+    for computation in module.computations:
+        for instruction in computation.instructions:
+            if instruction.opcode == "while":
+                for _, callee in module.callees(instruction):
+                    found.setdefault(callee.name, ids.get((computation.name, instruction.name)))
+    pending = list(found)
+    for name in pending:
+        computation = module.get(name)
+        for instruction in () if computation is None else computation.instructions:
+            for _, callee in module.callees(instruction):
+                if callee.name not in found:
+                    found[callee.name] = found[name]
+                    pending.append(callee.name)
+    return found
 
 
 def _window(site: _Site, flops: FlopCounter) -> Window | None:

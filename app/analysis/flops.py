@@ -41,7 +41,7 @@ class FlopCounter:
         inside = sum(count or 0 for count in called)
         if instruction.opcode == "while" and inside:
             trips = _trip_count(instruction)
-            return None if trips is None else inside * trips
+            return None if trips is None else _known(inside * trips)
         if instruction.opcode == "conditional" and inside:
             return None
         return own + inside
@@ -56,7 +56,7 @@ class FlopCounter:
             if count is None:
                 return None
             total += count
-        return total
+        return _known(total)
 
     def _of_computation(self, computation: Computation) -> int | None:
         """Iterative over the call graph: chains of calls may be deeper than Python's stack."""
@@ -121,7 +121,12 @@ def _convolution_flops(computation: Computation, instruction: Instruction) -> in
 
 
 def _twice(sizes: tuple[int, ...]) -> int | None:
-    return None if any(size < 0 for size in sizes) else 2 * prod(sizes)
+    return None if any(size < 0 for size in sizes) else _known(2 * prod(sizes))
+
+
+def _known(count: int) -> int | None:
+    """The count, None where it is past all sense: only edited texts claim such sizes."""
+    return count if count < 1 << 63 else None
 
 
 def _first_array(shape: Shape) -> Shape | None:
