@@ -152,7 +152,7 @@ ENTRY %main (x0: f32[64,64]) -> f32[64,64] {
   %loop = (s32[], f32[64,64]{1,0}) while(%init), condition=%cond, body=%body
   ROOT %out = f32[64,64]{1,0} get-tuple-element(%loop), index=1
 }
-"""
+"""  # noqa: E501 - HLO lines
 
 
 def test_an_asynchronous_collective_in_a_loop() -> None:
@@ -223,15 +223,15 @@ def test_libtpu_fusions_are_one_collective_under_the_first_fusion() -> None:
 
 
 def test_only_the_last_text_counts() -> None:
-    empty = "HloModule m\n\nENTRY %main (x: f32[4]) -> f32[4] {\n  ROOT %x = f32[4]{0} parameter(0)\n}\n"
+    empty = "HloModule m\n\nENTRY %main {\n  ROOT %x = f32[4]{0} parameter(0)\n}\n"
     history = history_of(IN_A_LOOP, empty)
     assert find_collectives(history, follow_loops(history)) == ()
 
 
 def test_a_computation_that_calls_itself_is_answered() -> None:
     text = IN_A_LOOP.replace(
-        "ROOT %dot = f32[64,64]{1,0} dot(%l, %m), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-        "ROOT %dot = f32[64,64]{1,0} fusion(%l, %m), kind=kOutput, calls=%multiply",
+        "dot(%l, %m), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        "fusion(%l, %m), kind=kOutput, calls=%multiply",
     )
     (found,) = collectives_in(text)
     assert found.window is not None

@@ -53,7 +53,7 @@ add {
 
 ENTRY main {
   x = f32[32]{0} parameter(0)
-  rs = ((f32[32]{0}), f32[4]{0}) reduce-scatter-start(x), replica_groups={}, dimensions={0}, to_apply=add
+  rs = ((f32[32]{0}), f32[4]{0}) reduce-scatter-start(x), replica_groups={}, to_apply=add
   ROOT d = f32[4]{0} reduce-scatter-done(rs)
 }
 """

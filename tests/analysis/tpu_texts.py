@@ -35,4 +35,4 @@ ENTRY %main (x: f32[4], y: f32[8,8]) -> (f32[32], f32[8,8]) {
   %ac-done = f32[32]{0} fusion(%mid#1, %mid#2, %mid#3), kind=kCustom, calls=%finish
   ROOT %out = (f32[32]{0}, f32[8,8]{1,0}) tuple(%ac-done, %mid#0)
 }
-"""
+"""  # noqa: E501 - HLO lines
