@@ -46,6 +46,9 @@ FRAME_CACHE_BYTES = 64 << 20
 PARSED_MODULES = 8
 """Parsed modules that one bundle keeps for the next question."""
 
+# What a damaged file makes the layers below us raise; SQLite itself decodes texts and names.
+_DAMAGE = (sqlite3.Error, CorruptData, HloSyntaxError, msgspec.MsgspecError, UnicodeDecodeError)
+
 T = TypeVar("T")
 
 
@@ -289,7 +292,7 @@ class Bundle:
             yield
         except sqlite3.ProgrammingError:
             raise  # used after it was closed: our fault, and not the file's
-        except (sqlite3.Error, CorruptData, HloSyntaxError, msgspec.MsgspecError) as error:
+        except _DAMAGE as error:
             raise _bad_bundle(self._path, error) from error
 
 
