@@ -1,0 +1,138 @@
+"""The interactive figure of a module over its passes, as plotly JSON.
+
+The only module that imports plotly; its untyped values end here. Takes a module and the events of
+its loops and gives a plain dictionary for `Plotly.newPlot`. Colours are named in `meta`, not given:
+the page's script fills in those of its theme.
+"""
+
+# pyright: reportUnknownMemberType=false
+# plotly ships no types.
+
+import json
+from typing import cast
+
+import plotly.graph_objects as go  # pyright: ignore[reportMissingTypeStubs]
+
+from app.model.report import Dump, Module
+from app.report.passes import Events, marked_title
+from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number
+
+# Of plotly's symbols those that look like the shapes of `templates/_marks.html`.
+_SYMBOLS: dict[EventGroup, str] = {
+    "pipelined": "diamond",
+    "multiplied": "square",
+    "lifetime": "circle",
+    "trip_count": "triangle-up",
+    "minor": "circle",
+}
+_DASHES = ("solid", "dash", "dot")
+_MAX_OPCODES = 5
+_X_TICKS = 12
+
+
+def pass_figure(module: Module, events: Events) -> dict[str, object]:
+    """Instructions, loop events and collectives of one module over its passes."""
+    dumps = module.dumps
+    labels = [plain(numbered_pass(dump)) for dump in dumps]
+    opcodes = _collective_opcodes(dumps)
+    traces = [_instruction_trace(dumps, labels)]
+    traces += [trace for group in GROUP_WORDS for trace in _event_traces(module, events, group)]
+    traces += [
+        _opcode_trace(dumps, labels, opcode, number) for number, opcode in enumerate(opcodes)
+    ]
+    figure = go.Figure(data=traces, layout=_layout(dumps, has_collectives=bool(opcodes)))
+    return cast(dict[str, object], json.loads(cast(str, figure.to_json())))
+
+
+def plain(text: str) -> str:
+    """Text that plotly shows as it stands: it reads a few HTML tags, entities and `%{...}`."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("%{", "%&#123;")
+
+
+def _instruction_trace(dumps: tuple[Dump, ...], labels: list[str]) -> go.Scatter:
+    return go.Scatter(
+        x=list(range(len(dumps))),
+        y=[dump.instructions for dump in dumps],
+        mode="lines",
+        line={"shape": "hv", "width": 2},
+        name="instructions",
+        meta="chart-line",
+        customdata=labels,
+        hovertemplate="%{customdata}<br>%{y:,} instructions<extra></extra>",
+    )
+
+
+def _event_traces(module: Module, events: Events, group: EventGroup) -> list[go.Scatter]:
+    marked = [
+        (place, found)
+        for place, found in sorted(events.items())
+        if found[0].group == group and place < len(module.dumps)
+    ]
+    if not marked:
+        return []
+    titles = [
+        plain(marked_title(numbered_pass(module.dumps[place]), found)) for place, found in marked
+    ]
+    return [
+        go.Scatter(
+            x=[place for place, _ in marked],
+            y=[module.dumps[place].instructions for place, _ in marked],
+            mode="markers",
+            marker={"symbol": _SYMBOLS[group], "size": 6 if group == "minor" else 11},
+            name=GROUP_WORDS[group],
+            meta=f"mark-{group}",
+            customdata=[title.replace("\n", "<br>") for title in titles],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    ]
+
+
+def _opcode_trace(
+    dumps: tuple[Dump, ...], labels: list[str], opcode: str, number: int
+) -> go.Scatter:
+    return go.Scatter(
+        x=list(range(len(dumps))),
+        y=[dump.counts.get(opcode, 0) for dump in dumps],
+        yaxis="y2",
+        mode="lines",
+        line={"shape": "hv", "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+        name=plain(opcode),
+        meta=f"chart-series-{number + 1}",
+        customdata=labels,
+        hovertemplate="%{customdata}<br>" + plain(opcode) + " %{y:,}<extra></extra>",
+    )
+
+
+def _collective_opcodes(dumps: tuple[Dump, ...]) -> list[str]:
+    most: dict[str, int] = {}
+    for dump in dumps:
+        for opcode, number in dump.counts.items():
+            if opcode != "while":
+                most[opcode] = max(most.get(opcode, 0), number)
+    ordered = sorted(most.items(), key=lambda item: (-item[1], item[0]))
+    return [opcode for opcode, number in ordered[:_MAX_OPCODES] if number]
+
+
+def _layout(dumps: tuple[Dump, ...], *, has_collectives: bool) -> dict[str, object]:
+    step = -(-len(dumps) // _X_TICKS) or 1
+    ticks = list(range(0, len(dumps), step))
+    upper = {"rangemode": "tozero", "fixedrange": True, "title": {"text": "instructions"}}
+    layout: dict[str, object] = {
+        "template": "none",
+        "height": 400 if has_collectives else 280,
+        "margin": {"l": 64, "r": 16, "t": 8, "b": 32},
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "xaxis": {
+            "tickmode": "array",
+            "tickvals": ticks,
+            "ticktext": [plain(pass_number(dumps[tick]) or "start") for tick in ticks],
+            "anchor": "y2" if has_collectives else "y",
+            "zeroline": False,
+        },
+        "yaxis": {**upper, "domain": [0.38, 1.0]} if has_collectives else upper,
+    }
+    if has_collectives:
+        layout["yaxis2"] = {**upper, "domain": [0.0, 0.3], "title": {"text": "collectives"}}
+    return layout

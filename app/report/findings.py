@@ -1,0 +1,174 @@
+"""Findings as a page shows them.
+
+Takes a report whose texts are legible and gives `FindingView`s in order of gravity. Everything
+shown of a culprit or a line of evidence is taken from the finding itself and the report's modules.
+"""
+
+import re
+
+from app.model.report import Culprit, Evidence, Finding, Report, Upstream
+from app.report.page import (
+    CulpritView,
+    EvidenceView,
+    FindingView,
+    Rows,
+    RuledOutView,
+    SourceLineView,
+    UpstreamView,
+    WorkaroundView,
+    rows_of,
+)
+from app.report.source_lines import Snippet, SourceLines
+from app.report.verdict import ranked_findings
+from app.report.wording import (
+    CONFIDENCE_WORDS,
+    SEVERITY_WORDS,
+    file_name,
+    numbered_pass,
+    place_text,
+)
+
+MAX_FINDINGS = 60
+FIRST_FINDINGS = 10
+MAX_LISTED = 50
+
+# A reference to a thread, as the tables of fixes write it: `openxla/xla#14332`.
+_THREAD = re.compile(r"([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100})#(\d{1,9})")
+
+
+def finding_views(
+    report: Report, source_lines: SourceLines, *, outside_links: bool
+) -> Rows[FindingView]:
+    """All findings; links to public threads only where the page may have outside addresses."""
+    passes = {
+        (module.id, position): numbered_pass(dump)
+        for module in report.modules
+        for position, dump in enumerate(module.dumps)
+    }
+    findings = ranked_findings(report)
+    views = tuple(
+        _finding_view(position, finding, passes, source_lines, outside_links)
+        for position, finding in enumerate(findings[:MAX_FINDINGS])
+    )
+    return rows_of(views, total=len(findings), first=FIRST_FINDINGS, most=MAX_FINDINGS)
+
+
+def _finding_view(
+    position: int,
+    finding: Finding,
+    passes: dict[tuple[str, int], str],
+    source_lines: SourceLines,
+    outside_links: bool,
+) -> FindingView:
+    return FindingView(
+        anchor=f"finding-{position + 1}",
+        rule=finding.rule,
+        class_name=finding.class_,
+        severity=finding.severity,
+        severity_word=SEVERITY_WORDS[finding.severity],
+        confidence=finding.confidence.replace("_", "-"),
+        confidence_word=CONFIDENCE_WORDS[finding.confidence],
+        title=finding.title,
+        paragraphs=tuple(part for part in finding.message.split("\n") if part.strip()),
+        culprits=rows_of(
+            tuple(_culprit_view(item, passes, source_lines) for item in finding.culprits),
+            first=MAX_LISTED,
+            most=MAX_LISTED,
+        ),
+        evidence=rows_of(
+            tuple(_evidence_view(item) for item in finding.evidence),
+            first=MAX_LISTED,
+            most=MAX_LISTED,
+        ),
+        ruled_out=tuple(
+            RuledOutView(
+                hypothesis=item.hypothesis,
+                why=item.why,
+                evidence=tuple(_evidence_view(evidence) for evidence in item.evidence),
+            )
+            for item in finding.ruled_out
+        ),
+        unknown=finding.unknown,
+        workarounds=tuple(
+            WorkaroundView(
+                text=item.text,
+                flags=item.flags,
+                releases=f"jaxlib {item.releases}" if item.releases else "",
+                tried={True: "tried: works", False: "tried: does not help", None: ""}[
+                    item.verified
+                ],
+            )
+            for item in finding.workarounds
+        ),
+        flags=finding.flags,
+        upstream=tuple(_upstream_view(item, outside_links) for item in finding.upstream),
+        leading=position == 0,
+    )
+
+
+def _culprit_view(
+    culprit: Culprit, passes: dict[tuple[str, int], str], source_lines: SourceLines
+) -> CulpritView:
+    source = culprit.source
+    name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or ""
+    standing = ""
+    if culprit.module is not None and culprit.dump is not None:
+        standing = passes.get((culprit.module, culprit.dump), "")
+    origin = ""
+    if source is not None:
+        origin = "stated in the dump" if culprit.stated else "inferred"
+    snippet = source_lines.get((source.file, source.line)) if source else None
+    return CulpritView(
+        role=culprit.role,
+        name=name,
+        where=_where(culprit, standing),
+        place=place_text(source) if source else "",
+        path=source.file if source else "",
+        origin=origin,
+        stated=culprit.stated,
+        op_name=culprit.op_name or "",
+        frames=tuple(
+            f"{file_name(frame.file)}:{frame.line}"
+            + (f" in {frame.function}" if frame.function else "")
+            for frame in (source.frames if source else ())
+        ),
+        snippet=_snippet_view(snippet, source.line) if snippet and source else (),
+    )
+
+
+def _where(culprit: Culprit, standing: str) -> str:
+    """`all-gather in region_0.1599_spmd, after 0071 reduce-scatter-creator`."""
+    parts = [culprit.opcode or ""] if culprit.opcode else []
+    if culprit.instruction and culprit.computation:
+        parts.append(f"in {culprit.computation}")
+    where = " ".join(parts)
+    return ", ".join(part for part in (where, f"in text {standing}" if standing else "") if part)
+
+
+def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:
+    return tuple(
+        SourceLineView(number=number, text=text, here=number == here)
+        for number, text in enumerate(snippet.lines, start=snippet.first_line)
+    )
+
+
+def _evidence_view(evidence: Evidence) -> EvidenceView:
+    name = file_name(evidence.file)
+    return EvidenceView(
+        folder=evidence.file.removesuffix(name),
+        place=name if evidence.line is None else f"{name}:{evidence.line}",
+        text=evidence.text.strip(),
+    )
+
+
+def _upstream_view(upstream: Upstream, outside_links: bool) -> UpstreamView:
+    thread = _THREAD.fullmatch(upstream.ref)
+    details = [f"affects {upstream.affects}"] if upstream.affects else []
+    details += [f"fixed in {upstream.fixed_in}"] if upstream.fixed_in else []
+    return UpstreamView(
+        ref=upstream.ref,
+        url=f"https://github.com/{thread[1]}/issues/{thread[2]}"
+        if thread and outside_links
+        else "",
+        detail=", ".join(details),
+    )

@@ -1,0 +1,251 @@
+"""A report as a web page, or as one file that needs no server.
+
+`report_page` prepares a `Page` (every text ready, nothing left to compute) and renders it with
+autoescaping templates. A served page takes its styles and scripts from the server and loads texts
+and diffs of passes from it; the offline page carries everything inside and asks for nothing.
+"""
+
+import base64
+import functools
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jinja2
+from markupsafe import Markup
+
+from app.model.report import Module, Report
+from app.report.charts import pass_figure
+from app.report.findings import finding_views
+from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
+from app.report.lanes import lanes_view
+from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
+from app.report.markdown import report_markdown
+from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
+from app.report.passes import events_by_dump, timeline_view
+from app.report.source_lines import NO_SOURCE_LINES, SourceLines
+from app.report.verdict import main_module, verdict_of
+from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
+from app.settings import static_dir, template_dir
+
+_MAX_TIMELINES = 6
+_TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
+
+# The offline page inlines these in this order; `report.js` imports nothing.
+_OFFLINE_STYLES = ("css/base.css", "css/report.css")
+_OFFLINE_SCRIPT = "js/report.js"
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Addresses on the server; `report` is the address that the module routes hang below."""
+
+    report: str = ""
+    json: str = ""
+    markdown: str = ""
+
+
+NO_LINKS = PageLinks()
+
+
+def report_page(
+    report: Report,
+    *,
+    offline: bool = False,
+    links: PageLinks = NO_LINKS,
+    source_lines: SourceLines = NO_SOURCE_LINES,
+    base_context: Mapping[str, object] | None = None,
+) -> str:
+    """The page of one report, as HTML.
+
+    Args:
+        report: what is shown; its texts may be hostile.
+        offline: one file with everything inside, without figures or passes to compare.
+        links: addresses for the served page.
+        source_lines: lines of the user's program; only ever for the user's own eyes.
+        base_context: what the site's base template wants beside the page.
+    """
+    page = page_of(report, offline=offline, links=links, source_lines=source_lines)
+    environment = page_environment()
+    if offline:
+        return environment.get_template("report_offline.html").render(page=page, **_inlined_files())
+    return environment.get_template("report.html").render(page=page, **(base_context or {}))
+
+
+def page_of(
+    report: Report,
+    *,
+    offline: bool,
+    links: PageLinks = NO_LINKS,
+    source_lines: SourceLines = NO_SOURCE_LINES,
+) -> Page:
+    """Everything the templates show of a report."""
+    shown = legible(report)
+    comparable = bool(links.report) and not offline
+    verdict = verdict_of(shown)
+    timelines, figures, note = _timelines(shown, comparable=comparable, figures=not offline)
+    return Page(
+        title=verdict.headline,
+        card_title=_card_title(shown),
+        card_text=_card_text(shown),
+        input_name=shown.input.name,
+        made_by=f"{shown.tool.name} {shown.tool.version}",
+        parts=_parts(shown),
+        verdict=verdict,
+        verdict_word=_TONE_WORDS[verdict.tone],
+        confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",
+        findings=finding_views(shown, source_lines, outside_links=not offline),
+        timelines=timelines,
+        timelines_note=note,
+        lanes=_lanes(shown),
+        loops=loop_views(shown, comparable=comparable),
+        collectives=collective_views(shown),
+        collective_sums=collective_sums(shown),
+        compare=_compare_view(shown, offline=offline, comparable=comparable),
+        modules=module_views(shown),
+        folded_modules=folded_modules(shown),
+        coverage=coverage_view(shown.coverage),
+        environment=environment_view(shown.environment),
+        json_href=links.json,
+        markdown_href=links.markdown,
+        data={
+            "markdown": report_markdown(report),
+            "figures": figures,
+            "compare": _compare_data(report, links) if comparable else None,
+        },
+    )
+
+
+def _parts(report: Report) -> tuple[PartView, ...]:
+    counts = (
+        ("verdict", "Verdict", 0),
+        ("findings", "Findings", len(report.findings)),
+        ("passes", "Passes", sum(len(module.dumps) for _, module in _modules_with_passes(report))),
+        ("loops", "Loops", len(report.loops)),
+        ("collectives", "Collectives", len(report.collectives)),
+        ("compare", "Compare", 0),
+        ("modules", "Modules", len(report.modules)),
+        ("files", "What was read", 0),
+        ("environment", "Environment", 0),
+    )
+    return tuple(
+        PartView(anchor=anchor, word=word, count=f"{number:,}" if number else "")
+        for anchor, word, number in counts
+    )
+
+
+def _card_title(report: Report) -> str:
+    by_severity = Counter(
+        finding.severity for finding in report.findings if finding.confidence != "ruled_out"
+    )
+    words = [
+        counted(by_severity[severity], severity)
+        for severity in ("error", "warning", "note")
+        if by_severity[severity]
+    ]
+    return f"XLA dump: {', '.join(words) or 'no findings'}"
+
+
+def _card_text(report: Report) -> str:
+    rules = sorted({finding.rule for finding in report.findings})
+    size = f"{counted(len(report.modules), 'module')}, {counted(len(report.loops), 'loop')}"
+    return f"{size}; {', '.join(rules[:8])}" if rules else size
+
+
+def _timelines(
+    report: Report, *, comparable: bool, figures: bool
+) -> tuple[tuple[TimelineView, ...], list[dict[str, object]], str]:
+    drawn: list[dict[str, object]] = []
+    views: list[TimelineView] = []
+    modules = _modules_with_passes(report)
+    for position, module in modules[:_MAX_TIMELINES]:
+        events = events_by_dump(module.id, report.loops)
+        views.append(timeline_view(position, len(views), module, events, comparable=comparable))
+        if figures:
+            drawn.append(pass_figure(module, events))
+    left_out = len(modules) - len(views)
+    note = f"{counted(left_out, 'module')} more with passes, not drawn here." if left_out else ""
+    return tuple(views), drawn, note
+
+
+def _modules_with_passes(report: Report) -> list[tuple[int, Module]]:
+    main = main_module(report)
+    found = [
+        (position, module)
+        for position, module in enumerate(report.modules)
+        if len(module.dumps) > 1 and (module.role == "user" or module is main)
+    ]
+    return sorted(found, key=lambda item: item[1] is not main)
+
+
+def _lanes(report: Report) -> tuple[LanesView, ...]:
+    anchors = loop_anchors(report)
+    with_loops = {loop.module for loop in report.loops}
+    return tuple(
+        lanes_view(module, report.loops, anchors)
+        for _, module in _modules_with_passes(report)[:_MAX_TIMELINES]
+        if module.id in with_loops
+    )
+
+
+def _compare_view(report: Report, *, offline: bool, comparable: bool) -> CompareView:
+    if any(len(module.dumps) > 1 for module in report.modules):
+        return CompareView(
+            available=comparable,
+            why_not=""
+            if comparable
+            else "This file does not hold the texts of the passes; "
+            "`hloscope diff` compares two of them.",
+        )
+    return CompareView(available=False, why_not="No module has two texts to compare.")
+
+
+def _compare_data(report: Report, links: PageLinks) -> dict[str, object]:
+    return {
+        "base": links.report,
+        "modules": [
+            {
+                "id": module.id,
+                "name": legible(module.name),
+                "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
+            }
+            for module in report.modules
+        ],
+    }
+
+
+@functools.cache
+def page_environment() -> jinja2.Environment:
+    """The environment of all report templates: autoescaping, and no silent misspelling."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_dir()),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@functools.cache
+def _inlined_files() -> dict[str, object]:
+    # These are the project's own files, so they go in as they stand; `</` would end the element.
+    style = "".join((static_dir() / name).read_text(encoding="utf-8") for name in _OFFLINE_STYLES)
+    script = (static_dir() / _OFFLINE_SCRIPT).read_text(encoding="utf-8")
+    for text in (style, script):
+        if "</" in text:
+            raise ValueError("a style or script to be inlined holds `</`")
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_digest(script)}'",
+            f"style-src '{_digest(style)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

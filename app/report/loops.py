@@ -1,0 +1,200 @@
+"""Loops and collectives as a page shows them.
+
+Takes a report whose texts are legible and gives the rows of the two sections; every event keeps the
+pass and the evidence that the report gives for it.
+"""
+
+from collections import defaultdict
+
+from app.model.report import Collective, Loop, LoopEvent, Module, Report
+from app.report.lanes import nested_order
+from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
+from app.report.wording import (
+    EVENT_GROUPS,
+    EVENT_WORDS,
+    counted,
+    counts_text,
+    numbered_pass,
+    operations_text,
+    pass_label,
+    pass_number,
+    place_text,
+    size_text,
+)
+
+MAX_LOOPS = 200
+FIRST_LOOPS = 40
+MAX_EVENTS = 100
+
+_TRIPS_HOW = {
+    "backend_config": "stated by XLA",
+    "condition": "from condition, start value and step",
+}
+
+
+def loop_views(report: Report, *, comparable: bool) -> Rows[LoopView]:
+    """All loops, inner ones after the loop around them."""
+    modules = {module.id: (number, module) for number, module in enumerate(report.modules)}
+    names = {loop.id: loop.name for loop in report.loops}
+    ordered = nested_order(report.loops)
+    views = tuple(
+        _loop_view(position, loop, depth, modules.get(loop.module), names, comparable)
+        for position, (loop, depth) in enumerate(ordered[:MAX_LOOPS])
+    )
+    return rows_of(views, total=len(ordered), first=FIRST_LOOPS, most=MAX_LOOPS)
+
+
+def loop_anchors(report: Report) -> dict[str, str]:
+    """The anchor of each loop that the page shows, by its id."""
+    ordered = nested_order(report.loops)[:MAX_LOOPS]
+    return {loop.id: f"loop-{position}" for position, (loop, _) in enumerate(ordered)}
+
+
+def _loop_view(
+    position: int,
+    loop: Loop,
+    depth: int,
+    where: tuple[int, Module] | None,
+    names: dict[str, str],
+    comparable: bool,
+) -> LoopView:
+    module = where[1] if where else None
+    return LoopView(
+        anchor=f"loop-{position}",
+        name=loop.name,
+        depth=min(depth, 4),
+        place=place_text(loop.source) if loop.source else "no line known",
+        trips="unknown" if loop.trip_count is None else f"{loop.trip_count:,}",
+        facts=_loop_facts(loop, module, names.get(loop.parent or "", "")),
+        op_name=loop.op_name or "",
+        story=loop_story(loop) or "nothing that changes its structure",
+        events=rows_of(
+            tuple(_event_view(event, where, comparable) for event in loop.events),
+            first=MAX_EVENTS,
+            most=MAX_EVENTS,
+        ),
+    )
+
+
+def _loop_facts(loop: Loop, module: Module | None, parent: str) -> tuple[tuple[str, str], ...]:
+    how = _TRIPS_HOW.get(loop.trip_count_how or "", loop.trip_count_how or "")
+    facts = (
+        ("Written as", loop.construct or ""),
+        ("Line from", _source_origin(loop, module)),
+        ("Inside", parent),
+        ("Trips known from", how),
+        ("Collectives in its body", counts_text(loop.collectives)),
+        ("Seen", _life(loop, module)),
+        ("Names over the passes", " \u2192 ".join(dict.fromkeys(loop.names))),
+        ("File", loop.source.file if loop.source else ""),
+    )
+    return tuple((label, value) for label, value in facts if value)
+
+
+def loop_story(loop: Loop) -> str:
+    """The structural events of a loop in a few words, renamings aside."""
+    telling = [event for event in loop.events if EVENT_GROUPS[event.kind] != "minor"]
+    words = [EVENT_WORDS[event.kind] for event in telling if event.kind != "created"]
+    if loop.first_dump > 0:
+        words.insert(0, "made by a pass")
+    return ", ".join(dict.fromkeys(words))
+
+
+def _source_origin(loop: Loop, module: Module | None) -> str:
+    if loop.source is None:
+        return ""
+    if loop.source_from is None or module is None or loop.source_from >= len(module.dumps):
+        return ""
+    if loop.source_from == loop.last_dump:
+        return "stated in the last text"
+    return f"stated in {numbered_pass(module.dumps[loop.source_from])}"
+
+
+def _life(loop: Loop, module: Module | None) -> str:
+    if module is None or loop.last_dump >= len(module.dumps):
+        return ""
+    first, last = module.dumps[loop.first_dump], module.dumps[loop.last_dump]
+    begin = "from the first text" if loop.first_dump == 0 else f"from {numbered_pass(first)}"
+    end = (
+        "to the last"
+        if loop.last_dump == len(module.dumps) - 1
+        else f"last seen in {numbered_pass(last)}"
+    )
+    return f"{begin} {end}"
+
+
+def _event_view(
+    event: LoopEvent, where: tuple[int, Module] | None, comparable: bool
+) -> LoopEventView:
+    number = name = href = ""
+    if where is not None and event.dump < len(where[1].dumps):
+        dump = where[1].dumps[event.dump]
+        number, name = pass_number(dump), pass_label(dump)
+        if comparable and event.dump:
+            href = f"#compare/{where[0]}/{event.dump - 1}/{event.dump}"
+    return LoopEventView(
+        number=number,
+        pass_name=event.pass_ or name,
+        word=EVENT_WORDS[event.kind],
+        group=EVENT_GROUPS[event.kind],
+        detail=event.detail,
+        href=href,
+    )
+
+
+def collective_views(report: Report) -> Rows[CollectiveView]:
+    """All collectives, those that send most first."""
+    modules = {module.id: module.name for module in report.modules}
+    loops = {loop.id: loop for loop in report.loops}
+    ordered = sorted(report.collectives, key=lambda item: -item.bytes)
+    return rows_of(tuple(_collective_view(item, modules, loops) for item in ordered))
+
+
+def _collective_view(
+    collective: Collective, modules: dict[str, str], loops: dict[str, Loop]
+) -> CollectiveView:
+    loop = loops.get(collective.loop or "")
+    overlap, kind = _overlap(collective)
+    return CollectiveView(
+        name=collective.instruction,
+        name_note=_name_note(collective, modules),
+        size=size_text(collective.bytes),
+        groups=collective.replica_groups or "",
+        loop=loop.name if loop else "",
+        place=place_text(collective.source) if collective.source else "",
+        overlap=overlap,
+        overlap_kind=kind,
+    )
+
+
+def _name_note(collective: Collective, modules: dict[str, str]) -> str:
+    parts = [] if collective.opcode in collective.instruction else [collective.opcode]
+    if len(modules) > 1:
+        parts.append(f"in {modules.get(collective.module, collective.module)}")
+    return " ".join(parts)
+
+
+def _overlap(collective: Collective) -> tuple[str, str]:
+    if not collective.is_async:
+        return "synchronous", "none"
+    window = collective.window
+    if window is None:
+        return "asynchronous, no schedule", "unknown"
+    if not window.instructions:
+        return "nothing runs beside it", "exposed"
+    beside = counted(window.instructions, "instruction")
+    work = f", {operations_text(window.flops)}" if window.flops is not None else ""
+    return f"{beside} beside it{work}", "hidden"
+
+
+def collective_sums(report: Report) -> tuple[CollectiveSum, ...]:
+    """Numbers and bytes by opcode, the most bytes first."""
+    numbers: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
+    for collective in report.collectives:
+        numbers[collective.opcode] += 1
+        sizes[collective.opcode] += collective.bytes
+    return tuple(
+        CollectiveSum(size=size_text(size), number=f"in {numbers[opcode]:,} {opcode}")
+        for opcode, size in sorted(sizes.items(), key=lambda item: -item[1])
+    )

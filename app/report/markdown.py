@@ -1,0 +1,155 @@
+"""A report as Markdown for a bug thread or the summary of a CI step.
+
+Takes a report and gives text that a forge renders the same whoever wrote the dump: anything from
+the dump or log stands in a code span or with every active character escaped, so it can neither
+mention people, nor link, nor open HTML. Stays below the size that such places accept.
+"""
+
+import re
+
+from app.model.report import Evidence, Finding, Report
+from app.report.verdict import culprit_text, ranked_findings, verdict_of
+from app.report.wording import (
+    CONFIDENCE_WORDS,
+    SEVERITY_WORDS,
+    counted,
+    file_name,
+    legible,
+)
+
+MAX_BYTES = 60_000
+_MAX_FINDINGS = 10
+_MAX_LISTED = 8
+_MAX_CODE = 400
+
+# Also `@` and `#`: a mention notifies people, a number links to a thread.
+_ACTIVE = re.compile(r"[\\`*_{}\[\]()<>#+!|~@&$:=-]")
+
+
+def report_markdown(report: Report, *, link: str = "") -> str:
+    """The report in at most `MAX_BYTES` bytes; `link` is the address of its page."""
+    shown = legible(report)
+    verdict = verdict_of(shown)
+    parts = [f"### {escaped(verdict.headline)}"]
+    if link:
+        parts.append(f"<{link}>")
+    if verdict.statement:
+        parts.append(fenced(verdict.statement[:_MAX_CODE]))
+    parts.append(
+        "\n".join(f"- **{escaped(label)}:** {code(value)}" for label, value in verdict.facts)
+    )
+    findings = ranked_findings(shown)
+    for position, finding in enumerate(findings[:_MAX_FINDINGS]):
+        parts.append(_finding_text(finding, headed=position > 0))
+    if len(findings) > _MAX_FINDINGS:
+        parts.append(f"{counted(len(findings) - _MAX_FINDINGS, 'finding')} more in the report.")
+    parts.append(_footer(shown))
+    return _within_limit([part for part in parts if part])
+
+
+def escaped(text: str) -> str:
+    """Plain words: every character that Markdown or a forge acts on is made harmless."""
+    one_line = " ".join(text.split())
+
+    def neutral(match: re.Match[str]) -> str:
+        char = match[0]
+        if char in "@#":
+            # A backslash does not keep forges from linking; an entity does.
+            return f"&#{ord(char)};"
+        return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, f"\\{char}")
+
+    return _ACTIVE.sub(neutral, one_line)
+
+
+def code(text: str) -> str:
+    """A code span that its content cannot end; `|` is escaped for tables."""
+    one_line = " ".join(text.split())
+    if not one_line:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if one_line[0] == "`" or one_line[-1] == "`" else ""
+    return f"{fence}{pad}{one_line}{pad}{fence}"
+
+
+def fenced(text: str) -> str:
+    """A code block that its content cannot end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _finding_text(finding: Finding, *, headed: bool) -> str:
+    lines: list[str] = []
+    if headed:
+        sure = CONFIDENCE_WORDS[finding.confidence]
+        lines.append(f"#### {SEVERITY_WORDS[finding.severity]}, {sure}: {escaped(finding.title)}")
+    lines.append(f"{escaped(finding.message)} ({code(finding.rule)})")
+    if finding.culprits:
+        lines.append("")
+        for culprit in finding.culprits[:_MAX_LISTED]:
+            role = f"{escaped(culprit.role)}: " if culprit.role else ""
+            lines.append(f"- {role}{code(culprit_text(culprit))}")
+    lines += _advice(finding)
+    lines += _folded("Evidence", finding.evidence)
+    if finding.ruled_out:
+        lines.append("")
+        for item in finding.ruled_out:
+            lines.append(f"- Ruled out: {escaped(item.hypothesis)}: {escaped(item.why)}")
+    if finding.unknown:
+        lines.append("")
+        lines += [f"- Not known: {escaped(text)}" for text in finding.unknown]
+    return "\n".join(lines)
+
+
+def _advice(finding: Finding) -> list[str]:
+    lines: list[str] = []
+    for workaround in finding.workarounds:
+        flags = " ".join(code(flag) for flag in workaround.flags)
+        releases = f" (jaxlib {escaped(workaround.releases)})" if workaround.releases else ""
+        lines.append(f"- To try: {escaped(workaround.text)} {flags}{releases}".rstrip())
+    for item in finding.upstream:
+        parts = [code(item.ref)]
+        parts += [f"affects {escaped(item.affects)}"] if item.affects else []
+        parts += [f"fixed in {escaped(item.fixed_in)}"] if item.fixed_in else []
+        lines.append(f"- Upstream: {', '.join(parts)}")
+    return ["", *lines] if lines else []
+
+
+def _folded(title: str, evidence: tuple[Evidence, ...]) -> list[str]:
+    if not evidence:
+        return []
+    lines = ["", f"<details><summary>{title}</summary>", ""]
+    for item in evidence[:_MAX_LISTED]:
+        name = file_name(item.file)
+        lines.append(f"- {code(name if item.line is None else f'{name}:{item.line}')}")
+        if item.text:
+            text = " ".join(item.text.split())
+            lines.append(f"  {code(text[:_MAX_CODE])}")
+    left_out = len(evidence) - _MAX_LISTED
+    if left_out > 0:
+        lines.append(f"- {left_out:,} more in the report")
+    return [*lines, "", "</details>"]
+
+
+def _footer(report: Report) -> str:
+    coverage = report.coverage
+    return (
+        f"{escaped(report.tool.name)} {escaped(report.tool.version)} read "
+        f"{counted(coverage.files, 'file')}, {counted(coverage.lines, 'line')} of HLO; "
+        f"{counted(coverage.unparsed_lines, 'line')} not understood, "
+        f"{counted(coverage.skipped_count, 'file')} left out."
+    )
+
+
+def _within_limit(parts: list[str]) -> str:
+    note = "The rest is in the report."
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        size += len(part.encode()) + 2
+        if size > MAX_BYTES - len(note) - 2:
+            kept.append(note)
+            break
+        kept.append(part)
+    return "\n\n".join(kept) + "\n"

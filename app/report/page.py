@@ -1,0 +1,425 @@
+"""What the templates of a report page are given: every text, number and mark ready to be shown.
+
+Types only. A template picks no words, sorts nothing and computes nothing: it places these fields.
+Attributes named `href` are addresses inside the page (`#compare/0/5/6`) unless said otherwise, and
+"" where there is nothing to go to.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.report.verdict import Verdict
+from app.report.wording import EventGroup
+
+T = TypeVar("T")
+
+FIRST_ROWS = 25
+MAX_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[T]):
+    """Rows of a table: `first` are shown at once, `more` when asked for.
+
+    `more_label` is what the button says; `note` says how many rows are not in the page at all.
+    """
+
+    first: tuple[T, ...]
+    more: tuple[T, ...]
+    total: int
+    more_label: str
+    note: str
+
+    def __bool__(self) -> bool:
+        return bool(self.first)
+
+
+def rows_of(
+    items: tuple[T, ...],
+    *,
+    total: int | None = None,
+    first: int = FIRST_ROWS,
+    most: int = MAX_ROWS,
+) -> Rows[T]:
+    """The rows a page shows of `items`, which may itself be a part of `total`."""
+    total = max(len(items), total or 0)
+    shown = items[:most]
+    more = shown[first:]
+    left_out = total - len(shown)
+    return Rows(
+        first=shown[:first],
+        more=more,
+        total=total,
+        more_label=f"Show {len(more):,} more" if more else "",
+        note=f"{left_out:,} of {total:,} are not in this page; the JSON report has those it kept."
+        if left_out
+        else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLineView:
+    """A line of the user's program; `here` marks the one that is meant."""
+
+    number: int
+    text: str
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CulpritView:
+    """One thing a finding names: where it stands in the module and in the program."""
+
+    role: str
+    name: str
+    where: str
+    place: str
+    path: str
+    origin: str
+    stated: bool
+    op_name: str
+    frames: tuple[str, ...]
+    snippet: tuple[SourceLineView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """A line of a dump or log; `folder` is the part of the file's path before `place`."""
+
+    folder: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkaroundView:
+    """Something to try; `tried` says whether it was, or ""."""
+
+    text: str
+    flags: tuple[str, ...]
+    releases: str
+    tried: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOutView:
+    """A hypothesis and what speaks against it."""
+
+    hypothesis: str
+    why: str
+    evidence: tuple[EvidenceView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamView:
+    """A public thread; `url` is an outside address, "" where none is known or allowed."""
+
+    ref: str
+    url: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """One finding, its parts in reading order."""
+
+    anchor: str
+    rule: str
+    class_name: str
+    severity: str
+    severity_word: str
+    confidence: str
+    confidence_word: str
+    title: str
+    paragraphs: tuple[str, ...]
+    culprits: Rows[CulpritView]
+    evidence: Rows[EvidenceView]
+    ruled_out: tuple[RuledOutView, ...]
+    unknown: tuple[str, ...]
+    workarounds: tuple[WorkaroundView, ...]
+    flags: tuple[str, ...]
+    upstream: tuple[UpstreamView, ...]
+    leading: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """What a pass did to a loop; `group` picks the mark, `word` says it."""
+
+    loop: str
+    word: str
+    group: EventGroup
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassRow:
+    """One text of a module; `change` is the difference in instructions to the text before.
+
+    `events_note` says how many events are not among `events`.
+    """
+
+    number: str
+    name: str
+    pipeline: str
+    instructions: str
+    change: str
+    computations: str
+    changed: str
+    collectives: str
+    events: tuple[EventView, ...]
+    events_note: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkView:
+    """A mark of a drawing, in its own coordinates; `shape` is one of the event groups."""
+
+    x: float
+    y: float
+    shape: EventGroup
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TickView:
+    """A line across a drawing with its label."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurveView:
+    """A drawing of one number over passes: SVG coordinates, y downwards."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    points: str
+    label: str
+    label_x: int
+    label_y: int
+    marks: tuple[MarkView, ...]
+    x_ticks: tuple[TickView, ...]
+    y_ticks: tuple[TickView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LegendView:
+    """One shape of a drawing and what it means."""
+
+    shape: EventGroup
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineView:
+    """One module over its passes; `figure` is the position of its figure in the page's data."""
+
+    anchor: str
+    module: str
+    summary: str
+    figure: int
+    curve: CurveView
+    legend: tuple[LegendView, ...]
+    notable: Rows[PassRow]
+    notable_label: str
+    every: Rows[PassRow]
+    every_label: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneView:
+    """The life of one loop as a bar from its first text to its last."""
+
+    label: str
+    place: str
+    x: float
+    y: float
+    bar_y: float
+    width: float
+    label_x: int
+    ends_early: bool
+    marks: tuple[MarkView, ...]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanesView:
+    """All loops of one module over its passes."""
+
+    module: str
+    width: int
+    height: int
+    top: int
+    bottom: int
+    place_x: int
+    label_y: int
+    lanes: tuple[LaneView, ...]
+    ticks: tuple[TickView, ...]
+    legend: tuple[LegendView, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEventView:
+    """One event of a loop's history."""
+
+    number: str
+    pass_name: str
+    word: str
+    group: EventGroup
+    detail: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopView:
+    """One loop and what the passes did to it."""
+
+    anchor: str
+    name: str
+    depth: int
+    place: str
+    trips: str
+    facts: tuple[tuple[str, str], ...]
+    op_name: str
+    story: str
+    events: Rows[LoopEventView]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveView:
+    """One collective of a module's last text; `overlap` says what runs while it is under way."""
+
+    name: str
+    name_note: str
+    size: str
+    groups: str
+    loop: str
+    place: str
+    overlap: str
+    overlap_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveSum:
+    """All collectives of one opcode: bytes, then number and opcode in words."""
+
+    size: str
+    number: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleView:
+    """One compiled module and the texts it left."""
+
+    name: str
+    id: str
+    state: str
+    texts: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedModules:
+    """Modules that a reader rarely wants, a line each, below one heading."""
+
+    anchor: str
+    label: str
+    modules: Rows[ModuleView]
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedView:
+    """A member that was left out, and why."""
+
+    name: str
+    code: str
+    reason: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnparsedView:
+    """Text that was not understood."""
+
+    place: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageView:
+    """How much was read and understood."""
+
+    facts: tuple[tuple[str, str], ...]
+    complete: bool
+    remarks: tuple[str, ...]
+    skipped: Rows[SkippedView]
+    unparsed: Rows[UnparsedView]
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentView:
+    """Where the program was compiled; `flags` are pairs of name and value."""
+
+    facts: tuple[tuple[str, str], ...]
+    flags: Rows[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareView:
+    """Whether two passes can be compared on this page, and if not, why."""
+
+    available: bool
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """A part of the page in its table of contents; `count` is "" where nothing is counted."""
+
+    anchor: str
+    word: str
+    count: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole report page.
+
+    `data` is what scripts read; `json_href` and `markdown_href` are addresses on the server, ""
+    in a page that stands alone. `card_title` and `card_text` are for link previews: counts and
+    names of rules, never a word of the dump.
+    """
+
+    title: str
+    card_title: str
+    card_text: str
+    input_name: str
+    made_by: str
+    parts: tuple[PartView, ...]
+    verdict: Verdict
+    verdict_word: str
+    confidence_word: str
+    findings: Rows[FindingView]
+    timelines: tuple[TimelineView, ...]
+    timelines_note: str
+    lanes: tuple[LanesView, ...]
+    loops: Rows[LoopView]
+    collectives: Rows[CollectiveView]
+    collective_sums: tuple[CollectiveSum, ...]
+    compare: CompareView
+    modules: Rows[ModuleView]
+    folded_modules: tuple[FoldedModules, ...]
+    coverage: CoverageView
+    environment: EnvironmentView
+    json_href: str
+    markdown_href: str
+    data: dict[str, object]

@@ -1,0 +1,218 @@
+"""The passes of a module as rows and as a curve.
+
+Takes a module and its loops and gives what the timeline of a page shows: every text with what
+changed, the few worth a look first, and the drawing of instructions over passes. The drawing is in
+SVG coordinates, so that a page without scripts and a page from disk have it too.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from app.model.report import Dump, Loop, Module
+from app.report.page import (
+    MAX_ROWS,
+    CurveView,
+    EventView,
+    LegendView,
+    MarkView,
+    PassRow,
+    TickView,
+    TimelineView,
+    rows_of,
+)
+from app.report.wording import (
+    EVENT_GROUPS,
+    EVENT_WORDS,
+    GROUP_WORDS,
+    EventGroup,
+    counted,
+    counts_text,
+    numbered_pass,
+    pass_label,
+    pass_number,
+)
+
+# A pass that moves the number of instructions by this share is worth a look of its own.
+_NOTABLE_SHARE = 0.2
+
+_WIDTH, _HEIGHT = 960, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 28, 28
+_MAX_POINTS = 2_000
+_X_TICKS = 8
+_MAX_EVENTS = 8
+
+Events = Mapping[int, tuple[EventView, ...]]
+
+
+def events_by_dump(module_id: str, loops: tuple[Loop, ...]) -> Events:
+    """What passes did to the loops of one module, by the position of the text."""
+    events: dict[int, list[EventView]] = defaultdict(list)
+    for loop in loops:
+        if loop.module != module_id:
+            continue
+        for event in loop.events:
+            events[event.dump].append(
+                EventView(
+                    loop=loop.name,
+                    word=EVENT_WORDS[event.kind],
+                    group=EVENT_GROUPS[event.kind],
+                    detail=event.detail,
+                )
+            )
+    order = list(GROUP_WORDS)
+    return {
+        dump: tuple(sorted(found, key=lambda item: order.index(item.group)))
+        for dump, found in events.items()
+    }
+
+
+def timeline_view(
+    position: int, figure: int, module: Module, events: Events, *, comparable: bool
+) -> TimelineView:
+    """The timeline of the module at `position` of the report's modules."""
+    rows = tuple(
+        _pass_row(position, module, index, events, comparable=comparable)
+        for index in range(len(module.dumps))
+    )
+    notable = tuple(
+        row for index, row in enumerate(rows) if _is_notable(module.dumps, index, events)
+    )
+    return TimelineView(
+        anchor=f"passes-{position}",
+        module=module.name,
+        summary=_summary(module),
+        figure=figure,
+        curve=instruction_curve(module, events),
+        legend=legend_of(found[0].group for found in events.values()),
+        notable=rows_of(notable),
+        notable_label="Passes that changed loops, collectives or the size of the program most",
+        every=rows_of(rows, first=MAX_ROWS),
+        every_label=f"All {counted(len(rows), 'text')} of {module.name}",
+    )
+
+
+def legend_of(shapes: Iterable[EventGroup]) -> tuple[LegendView, ...]:
+    """The shapes that were used, the weightiest first."""
+    used = set(shapes)
+    return tuple(
+        LegendView(shape=group, word=word) for group, word in GROUP_WORDS.items() if group in used
+    )
+
+
+def marked_title(place: str, events: tuple[EventView, ...]) -> str:
+    """What a mark says when pointed at: the pass, then what it did to which loop."""
+    lines = [f"{event.loop}: {event.word}" for event in events[:_MAX_EVENTS]]
+    note = more_text(len(events) - _MAX_EVENTS)
+    return "\n".join([place, *lines, *([note] if note else [])])
+
+
+def more_text(number: int) -> str:
+    """`and 12 more` where a list was cut, "" where it was not."""
+    return f"and {number:,} more" if number > 0 else ""
+
+
+def instruction_curve(module: Module, events: Events) -> CurveView:
+    """Instructions over passes, a mark where a pass did something to a loop."""
+    dumps = module.dumps
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    ticks = _round_ticks(max((dump.instructions for dump in dumps), default=0))
+    x_of = evenly_spaced(len(dumps), _LEFT, right)
+
+    def y_of(value: int) -> float:
+        return round(bottom - (bottom - _TOP) * value / ticks[-1], 1)
+
+    step = -(-len(dumps) // _MAX_POINTS) or 1
+    return CurveView(
+        width=_WIDTH,
+        height=_HEIGHT,
+        left=_LEFT,
+        right=right,
+        top=_TOP,
+        bottom=bottom,
+        points=" ".join(
+            f"{x_of(index)},{y_of(dumps[index].instructions)}"
+            for index in range(0, len(dumps), step)
+        ),
+        label_x=_LEFT - 8,
+        label_y=_HEIGHT - 8,
+        label=f"Instructions of {module.name} after each of {counted(len(dumps), 'text')}",
+        marks=tuple(
+            MarkView(
+                x=x_of(index),
+                y=y_of(dumps[index].instructions),
+                shape=found[0].group,
+                title=marked_title(numbered_pass(dumps[index]), found),
+            )
+            for index, found in sorted(events.items())[:_MAX_POINTS]
+            if index < len(dumps)
+        ),
+        x_ticks=pass_ticks(dumps, x_of),
+        y_ticks=tuple(TickView(at=y_of(value), label=f"{value:,}") for value in ticks),
+    )
+
+
+def evenly_spaced(count: int, left: float, right: float) -> Callable[[int], float]:
+    """The place of each of `count` positions between two borders."""
+    gap = (right - left) / max(count - 1, 1)
+    return lambda index: round(left + gap * index, 1)
+
+
+def pass_ticks(dumps: tuple[Dump, ...], x_of: Callable[[int], float]) -> tuple[TickView, ...]:
+    """Numbers of passes along the foot of a drawing, few enough to be read."""
+    step = -(-len(dumps) // _X_TICKS) or 1
+    return tuple(
+        TickView(at=x_of(index), label=pass_number(dumps[index]) or "start")
+        for index in range(0, len(dumps), step)
+    )
+
+
+def _round_ticks(largest: int) -> tuple[int, ...]:
+    """From 0 past `largest` in a few steps of 1, 2 or 5 times a power of ten."""
+    step = 1
+    for factor in itertools.cycle((2, 2.5, 2)):
+        if step * 4 >= largest:
+            break
+        step = int(step * factor)
+    return tuple(step * number for number in range(max(-(-largest // step), 1) + 1))
+
+
+def _is_notable(dumps: tuple[Dump, ...], index: int, events: Events) -> bool:
+    if index in (0, len(dumps) - 1):
+        return True
+    if any(event.group != "minor" for event in events.get(index, ())):
+        return True
+    before, dump = dumps[index - 1], dumps[index]
+    moved = abs(dump.instructions - before.instructions)
+    return moved > _NOTABLE_SHARE * max(before.instructions, 1) or dump.counts != before.counts
+
+
+def _pass_row(
+    position: int, module: Module, index: int, events: Events, *, comparable: bool
+) -> PassRow:
+    dump = module.dumps[index]
+    before = module.dumps[index - 1] if index else None
+    change = dump.instructions - before.instructions if before else 0
+    found = events.get(index, ())
+    return PassRow(
+        number=pass_number(dump),
+        name=pass_label(dump),
+        pipeline=dump.pipeline or "",
+        instructions=f"{dump.instructions:,}",
+        change=f"{change:+,}".replace("-", "\u2212") if change else "",
+        computations=f"{dump.computations:,}",
+        changed=f"{dump.changed:,}",
+        collectives=counts_text(dump.counts),
+        events=found[:_MAX_EVENTS],
+        events_note=more_text(len(found) - _MAX_EVENTS),
+        href=f"#compare/{position}/{index - 1}/{index}" if comparable and before else "",
+    )
+
+
+def _summary(module: Module) -> str:
+    first, last = module.dumps[0], module.dumps[-1]
+    end = "" if module.complete else "; the text after all optimizations is missing"
+    return (
+        f"{counted(len(module.dumps), 'text')}, from {first.instructions:,} instructions to "
+        f"{last.instructions:,}. Last: {numbered_pass(last)}{end}."
+    )

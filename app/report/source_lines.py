@@ -1,0 +1,18 @@
+"""Lines of the user's program, as callers that may read files hand them to a rendering."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Lines around a place; `first_line` is the 1-based number of the first of them."""
+
+    first_line: int
+    lines: tuple[str, ...]
+
+
+SourceLines = Mapping[tuple[str, int], Snippet]
+"""Snippets by file and line, as a `Source` of the report names them."""
+
+NO_SOURCE_LINES: SourceLines = {}

@@ -1,0 +1,190 @@
+"""A report as terminal text: the verdict on the first screen, the rest below it.
+
+`print_report` writes to a rich `Console` it is handed, in any width from 60 columns on, with or
+without colour; colour only repeats what words say. Reads no file: lines of the user's program are
+shown when the caller hands them in.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from app.model.report import Confidence, Culprit, Evidence, Finding, Report, Severity
+from app.report.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
+from app.report.terminal_tables import print_heading, print_tables
+from app.report.verdict import Verdict, ranked_findings, verdict_of
+from app.report.wording import CONFIDENCE_WORDS, SEVERITY_WORDS, legible, place_text, visible
+
+_SEVERITY_STYLE: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": ""}
+_TONE_STYLE = {"error": "bold red", "warning": "bold yellow", "note": "bold", "clear": "bold green"}
+_SURE_STYLE: dict[Confidence, str] = {
+    "certain": "bold",
+    "likely": "bold",
+    "possible": "",
+    "ruled_out": "dim",
+}
+
+# More than these of one kind are counted, not printed: the JSON report holds them all.
+_MAX_FINDINGS = 10
+_MAX_EVIDENCE = 6
+_MAX_CULPRITS = 8
+_MAX_TEXT = 220
+
+
+def print_report(
+    report: Report, console: Console, *, source_lines: SourceLines = NO_SOURCE_LINES
+) -> None:
+    """Print the whole report; text that came from a dump is printed as text, never as markup."""
+    shown = legible(report)
+    findings = ranked_findings(shown)
+    verdict = verdict_of(shown)
+    _print_verdict(verdict, findings, console)
+    for position, finding in enumerate(findings[:_MAX_FINDINGS]):
+        _print_finding(
+            finding, console, source_lines, headed=position > 0 or verdict.tone == "clear"
+        )
+    _print_rest(len(findings), _MAX_FINDINGS, "findings", console)
+    print_tables(shown, console)
+
+
+def _print_verdict(verdict: Verdict, findings: Sequence[Finding], console: Console) -> None:
+    style = _TONE_STYLE[verdict.tone]
+    badge = {"clear": "OK"}.get(verdict.tone, verdict.tone.upper())
+    line = Text(f" {badge} ", style=f"{style} reverse")
+    if verdict.confidence is not None:
+        line.append(f"  {CONFIDENCE_WORDS[verdict.confidence]}", style="bold")
+        line.append(f"  {findings[0].rule}", style="dim")
+    console.print(line)
+    console.print(Text(verdict.headline, style="bold"))
+    if verdict.statement:
+        console.print()
+        console.print(_indented(Text(_cut(verdict.statement), style="red")))
+    console.print()
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for label, value in verdict.facts:
+        facts.add_row(label, Text(value))
+    console.print(_indented(facts))
+    if verdict.lead:
+        console.print()
+        console.print(Text(verdict.lead))
+
+
+def _print_finding(
+    finding: Finding, console: Console, snippets: SourceLines, *, headed: bool
+) -> None:
+    console.print()
+    if headed:
+        head = Text()
+        head.append(SEVERITY_WORDS[finding.severity], style=_SEVERITY_STYLE[finding.severity])
+        head.append(", ")
+        head.append(CONFIDENCE_WORDS[finding.confidence], style=_SURE_STYLE[finding.confidence])
+        head.append(f"  {finding.rule}", style="dim")
+        console.print(head)
+        console.print(Text(finding.title, style="bold"))
+    console.print(Text(finding.message))
+    if finding.culprits:
+        print_heading("Where", console)
+        _print_culprits(finding.culprits, console, snippets)
+    if finding.evidence:
+        print_heading("Evidence", console)
+        _print_evidence(finding.evidence, console)
+    if finding.ruled_out:
+        print_heading("Ruled out", console)
+        for item in finding.ruled_out:
+            _print_item(Text.assemble((item.hypothesis, "bold"), ": ", item.why), console)
+            _print_evidence(item.evidence, console, indent=4)
+    if finding.unknown:
+        print_heading("Not known", console)
+        for text in finding.unknown:
+            _print_item(Text(text), console)
+    _print_advice(finding, console)
+
+
+def _print_culprits(culprits: Sequence[Culprit], console: Console, snippets: SourceLines) -> None:
+    shown_places: set[tuple[str, int]] = set()
+    for culprit in culprits[:_MAX_CULPRITS]:
+        name = culprit.instruction or culprit.computation or culprit.loop or culprit.module or ""
+        line = Text()
+        if culprit.role:
+            line.append(f"{culprit.role}: ")
+        line.append(name, style="bold")
+        if culprit.source is not None:
+            line.append("  ")
+            line.append(place_text(culprit.source), style="cyan")
+            line.append("" if culprit.stated else "  (line inferred)", style="dim")
+        _print_item(line, console)
+        if culprit.op_name:
+            console.print(_indented(Text(_cut(culprit.op_name, 120), style="dim"), 4))
+        if culprit.source is None:
+            continue
+        place = (culprit.source.file, culprit.source.line)
+        if place in snippets and place not in shown_places:
+            shown_places.add(place)
+            _print_snippet(snippets[place], culprit.source.line, console)
+    _print_rest(len(culprits), _MAX_CULPRITS, "places", console)
+
+
+def _print_snippet(snippet: Snippet, marked: int, console: Console) -> None:
+    for number, line in enumerate(snippet.lines, start=snippet.first_line):
+        here = number == marked
+        text = Text(f"{'>' if here else ' '} {number:5} | ", style="bold" if here else "dim")
+        text.append(visible(line.expandtabs(4)), style="bold" if here else "")
+        text.no_wrap = True
+        text.overflow = "ellipsis"
+        console.print(_indented(text, 4))
+
+
+def _print_evidence(evidence: Sequence[Evidence], console: Console, *, indent: int = 2) -> None:
+    for item in evidence[:_MAX_EVIDENCE]:
+        place = item.file if item.line is None else f"{item.file}:{item.line}"
+        console.print(_indented(Text(place, style="cyan", overflow="fold"), indent))
+        if item.text:
+            console.print(_indented(Text(_cut(item.text.strip()), overflow="fold"), indent + 2))
+    _print_rest(len(evidence), _MAX_EVIDENCE, "pieces of evidence", console)
+
+
+def _print_advice(finding: Finding, console: Console) -> None:
+    if finding.workarounds:
+        print_heading("What to try", console)
+        for workaround in finding.workarounds:
+            line = Text(workaround.text)
+            verified = {True: " (tried: works)", False: " (tried: does not help)", None: ""}
+            line.append(verified[workaround.verified], style="bold")
+            _print_item(line, console)
+            for flag in workaround.flags:
+                console.print(_indented(Text(flag, style="green", overflow="fold"), 4))
+            if workaround.releases:
+                console.print(_indented(Text(f"jaxlib {workaround.releases}", style="dim"), 4))
+    if finding.upstream:
+        print_heading("Upstream", console)
+        for item in finding.upstream:
+            parts = [item.ref]
+            parts += [f"affects {item.affects}"] if item.affects else []
+            parts += [f"fixed in {item.fixed_in}"] if item.fixed_in else []
+            _print_item(Text(", ".join(parts)), console)
+
+
+def _print_item(text: Text, console: Console) -> None:
+    row = Table.grid(padding=(0, 1))
+    row.add_column(width=3)
+    row.add_column(overflow="fold")
+    row.add_row("  -", text)
+    console.print(row)
+
+
+def _print_rest(total: int, shown: int, noun: str, console: Console) -> None:
+    if total > shown:
+        console.print(_indented(Text(f"and {total - shown:,} more {noun}", style="dim")))
+
+
+def _indented(content: Text | Table, columns: int = 2) -> Padding:
+    return Padding(content, (0, 0, 0, columns))
+
+
+def _cut(text: str, limit: int = _MAX_TEXT) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,172 @@
+"""The lower part of the terminal text: loops, passes that changed them, input, environment.
+
+Takes a report whose texts are already legible. Tables are cut to what a reader scrolls through;
+what is left out is counted.
+"""
+
+from collections import defaultdict
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from app.model.report import Coverage, Environment, Loop, LoopEvent, Module, Report
+from app.report.verdict import main_module, releases_text, target_text
+from app.report.wording import (
+    EVENT_GROUPS,
+    EVENT_WORDS,
+    counted,
+    counts_text,
+    file_name,
+    numbered_pass,
+    place_text,
+    size_text,
+)
+
+_MAX_LOOPS = 20
+_MAX_PASSES = 30
+_MAX_LISTED = 5
+
+
+def print_tables(report: Report, console: Console) -> None:
+    """Print what stands below the findings."""
+    _print_loops(report, console)
+    module = main_module(report)
+    if module is not None:
+        _print_passes(module, report.loops, console)
+    _print_environment(report.environment, console)
+    _print_input(report, console)
+
+
+def print_heading(text: str, console: Console) -> None:
+    """A heading with a blank line before it."""
+    console.print()
+    console.print(Text(text, style="bold underline"))
+
+
+def _print_loops(report: Report, console: Console) -> None:
+    if not report.loops:
+        return
+    print_heading(f"Loops ({len(report.loops):,})", console)
+    table = _table("loop", "line", "trips", "collectives", "what happened")
+    for loop in report.loops[:_MAX_LOOPS]:
+        table.add_row(
+            Text(loop.name, style="bold", overflow="fold"),
+            Text(place_text(loop.source) if loop.source else "-", overflow="fold"),
+            Text("?" if loop.trip_count is None else f"{loop.trip_count:,}"),
+            Text(counts_text(loop.collectives) or "-"),
+            Text(_loop_story(loop)),
+        )
+    console.print(table)
+    _print_left_out(len(report.loops), _MAX_LOOPS, "loops", console)
+
+
+def _loop_story(loop: Loop) -> str:
+    telling = [event for event in loop.events if EVENT_GROUPS[event.kind] != "minor"]
+    words = [EVENT_WORDS[event.kind] for event in telling if event.kind != "created"]
+    if loop.first_dump > 0:
+        words.insert(0, "made by a pass")
+    return ", ".join(dict.fromkeys(words)) or "nothing structural"
+
+
+def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> None:
+    events: dict[int, list[tuple[Loop, LoopEvent]]] = defaultdict(list)
+    for loop in loops:
+        if loop.module != module.id:
+            continue
+        for event in loop.events:
+            if EVENT_GROUPS[event.kind] != "minor" and event.dump > 0:
+                events[event.dump].append((loop, event))
+    total = counted(len(module.dumps), "text")
+    if not events:
+        print_heading(f"Passes of {module.name} ({total})", console)
+        console.print(_indented(Text("No pass changed the structure of a loop.")))
+        return
+    print_heading(f"Passes of {module.name} that changed loops ({total})", console)
+    table = _table("after", "instructions", "what it did")
+    table.columns[1].justify = "right"
+    for position in sorted(events)[:_MAX_PASSES]:
+        dump = module.dumps[position]
+        what = Text()
+        for loop, event in events[position]:
+            what.append("\n" if what else "")
+            what.append(f"{loop.name} ", style="bold")
+            what.append(EVENT_WORDS[event.kind])
+        table.add_row(Text(numbered_pass(dump), overflow="fold"), f"{dump.instructions:,}", what)
+    console.print(table)
+    _print_left_out(len(events), _MAX_PASSES, "passes", console)
+
+
+def _print_environment(environment: Environment, console: Console) -> None:
+    print_heading("Environment", console)
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(overflow="fold")
+    jaxlib = environment.jaxlib
+    releases = releases_text(jaxlib.releases) or "unknown"
+    rows.add_row("jaxlib", Text(f"{releases}: {jaxlib.how}" if jaxlib.how else releases))
+    rows.add_row("target", Text(target_text(environment) or "unknown"))
+    flags = [f"{name}={value}" for name, value in sorted(environment.flags.items())]
+    source = f" (from {', '.join(environment.flags_from)})" if environment.flags_from else ""
+    rows.add_row("flags", Text(f"{counted(len(flags), 'flag')} known{source}"))
+    console.print(_indented(rows))
+
+
+def _print_input(report: Report, console: Console) -> None:
+    coverage = report.coverage
+    print_heading("Input", console)
+    console.print(
+        _indented(
+            Text(
+                f"{report.input.name}: {counted(coverage.files, 'file')}, "
+                f"{size_text(coverage.bytes)}, {counted(coverage.hlo_files, 'HLO text')}, "
+                f"{counted(coverage.lines, 'line')}"
+            )
+        )
+    )
+    roles = [module.role for module in report.modules]
+    folded = {"helper": "small module made by JAX", "autotuning": "autotuning fragment"}
+    for role, noun in folded.items():
+        if role in roles:
+            plural = noun.replace("module", "modules") if role == "helper" else ""
+            console.print(_indented(Text(counted(roles.count(role), noun, plural))))
+    for remark in coverage.remarks:
+        console.print(_indented(Text(f"remark: {remark}")))
+    _print_not_understood(coverage, console)
+
+
+def _print_not_understood(coverage: Coverage, console: Console) -> None:
+    unparsed = coverage.unparsed_lines
+    skipped = coverage.skipped_count
+    if not unparsed and not skipped:
+        console.print(_indented(Text("Everything was read and understood.")))
+        return
+    if unparsed:
+        console.print(_indented(Text(f"{counted(unparsed, 'line')} not understood:")))
+        for line in coverage.unparsed[:_MAX_LISTED]:
+            place = f"{file_name(line.file)}:{line.line}:{line.column}"
+            console.print(_indented(Text(f"{place}: {line.reason}", overflow="fold"), 4))
+        _print_left_out(unparsed, min(_MAX_LISTED, len(coverage.unparsed)), "lines", console)
+    if skipped:
+        console.print(_indented(Text(f"{counted(skipped, 'file')} left out or read in part:")))
+        for item in coverage.skipped[:_MAX_LISTED]:
+            console.print(_indented(Text(f"{item.name}: {item.reason}", overflow="fold"), 4))
+        _print_left_out(skipped, min(_MAX_LISTED, len(coverage.skipped)), "files", console)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=True, show_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None:
+    if total > shown:
+        console.print(_indented(Text(f"and {total - shown:,} more {noun}", style="dim"), 4))
+
+
+def _indented(content: Text | Table, columns: int = 2) -> Padding:
+    return Padding(content, (0, 0, 0, columns))

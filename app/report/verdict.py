@@ -1,0 +1,181 @@
+"""The answer in brief, told alike in the terminal, on the page and in Markdown.
+
+Takes a report and gives a headline, the tone it is said in, and a short list of facts. Claims
+nothing that no finding or failure of the report states, and never calls a program healthy.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.model.report import Confidence, Culprit, Environment, Failure, Finding, Module, Report
+from app.report.wording import (
+    CONFIDENCE_WORDS,
+    counted,
+    file_name,
+    gravity,
+    numbered_pass,
+    place_text,
+)
+
+Tone = Literal["error", "warning", "note", "clear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What happened, in a sentence, and the facts a reader looks for first.
+
+    `facts` are pairs of label and value; `statement` is what the log said; `confidence` is that of
+    the leading finding.
+    """
+
+    tone: Tone
+    headline: str
+    facts: tuple[tuple[str, str], ...]
+    lead: str = ""
+    confidence: Confidence | None = None
+    statement: str | None = None
+
+
+def ranked_findings(report: Report) -> tuple[Finding, ...]:
+    """All findings, the gravest and surest first; what is ruled out comes last."""
+    return tuple(sorted(report.findings, key=lambda item: gravity(item.severity, item.confidence)))
+
+
+def verdict_of(report: Report) -> Verdict:
+    """The verdict on one report."""
+    findings = ranked_findings(report)
+    leading = findings[0] if findings and findings[0].confidence != "ruled_out" else None
+    failure = report.failure
+    if leading is not None and (leading.severity != "note" or failure is None):
+        return Verdict(
+            tone=leading.severity,
+            headline=leading.title,
+            lead=_others(findings),
+            confidence=leading.confidence,
+            facts=_facts(report, leading),
+            statement=failure.text if failure else None,
+        )
+    if failure is not None:
+        return Verdict(
+            tone="error",
+            headline=f"The run failed: {failure.condition or failure.kind}",
+            lead="No rule explains this failure; what is known about it stands below.",
+            facts=_facts(report, None),
+            statement=failure.text,
+        )
+    return Verdict(
+        tone="clear",
+        headline="No known fault was found" if report.modules else "Nothing was found to judge",
+        lead=_what_was_read(report),
+        facts=_facts(report, None),
+    )
+
+
+def _others(findings: tuple[Finding, ...]) -> str:
+    rest = [finding for finding in findings[1:] if finding.confidence != "ruled_out"]
+    counts = {
+        severity: sum(finding.severity == severity for finding in rest)
+        for severity in ("error", "warning", "note")
+    }
+    words = [counted(number, severity) for severity, number in counts.items() if number]
+    return f"Beside it: {', '.join(words)}." if words else ""
+
+
+def _what_was_read(report: Report) -> str:
+    if not report.modules:
+        return "The input holds no module text and no failure that is known."
+    texts = sum(len(module.dumps) for module in report.modules)
+    modules = counted(len(report.modules), "module")
+    return (
+        f"{modules} read in {counted(texts, 'text')}. That no rule fired does not prove the "
+        "program right or fast."
+    )
+
+
+def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ...]:
+    facts: list[tuple[str, str]] = []
+    if report.failure is not None:
+        facts.append(("Died in", died_in(report.failure)))
+        last = last_text(report)
+        if last:
+            facts.append(("Last text written", last))
+    if finding is not None:
+        facts += _culprit_facts(report, finding)
+        facts.append(("How sure", CONFIDENCE_WORDS[finding.confidence]))
+    elif (module := main_module(report)) is not None:
+        facts.append(("Program", f"{module.name}, {counted(len(module.dumps), 'text')}"))
+    environment = report.environment
+    if environment.jaxlib.releases:
+        facts.append(("jaxlib", releases_text(environment.jaxlib.releases)))
+    target = target_text(environment)
+    if target:
+        facts.append(("Compiled for", target))
+    return tuple(facts)
+
+
+def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
+    loops = {loop.id: loop for loop in report.loops}
+    facts: list[tuple[str, str]] = []
+    first = next(iter(finding.culprits), None)
+    if first is not None:
+        facts.append((first.role[:1].upper() + first.role[1:] or "Culprit", culprit_text(first)))
+        loop = loops.get(first.loop or "")
+        if loop is not None and loop.name != first.instruction:
+            where = f", {place_text(loop.source)}" if loop.source else ""
+            facts.append(("Loop", f"{loop.name}{where}"))
+    return facts
+
+
+def culprit_text(culprit: Culprit) -> str:
+    """`while.17, prog1.py:55`, and whether the line was inferred."""
+    name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or "unnamed"
+    if culprit.source is None:
+        return name
+    inferred = "" if culprit.stated else " (inferred)"
+    return f"{name}, {place_text(culprit.source)}{inferred}"
+
+
+def died_in(failure: Failure) -> str:
+    """The pass XLA died in and how sure that is, as far as it is known."""
+    if failure.pass_ is None:
+        return "a pass that neither log nor dump names"
+    return f"{failure.pass_} ({CONFIDENCE_WORDS[failure.confidence]})"
+
+
+def last_text(report: Report) -> str:
+    """`0071 reduce-scatter-creator of jit_train`, or "" where no text was written."""
+    failure = report.failure
+    if failure is None or failure.last_dump is None:
+        return ""
+    for module in report.modules:
+        for dump in reversed(module.dumps):
+            if dump.file == failure.last_dump:
+                return f"{numbered_pass(dump)} of {module.name}"
+    return file_name(failure.last_dump)
+
+
+def main_module(report: Report) -> Module | None:
+    """The module that failed, else the user's own with the most texts."""
+    failing = report.failure.module if report.failure else None
+    for module in report.modules:
+        if module.id == failing:
+            return module
+    users = [module for module in report.modules if module.role == "user"] or report.modules
+    return max(users, key=lambda module: len(module.dumps), default=None)
+
+
+def releases_text(releases: tuple[str, ...]) -> str:
+    """`0.4.29 to 0.4.30` for releases, oldest first."""
+    if len(releases) < 3:
+        return ", ".join(releases)
+    return f"{releases[0]} to {releases[-1]} ({len(releases)} releases)"
+
+
+def target_text(environment: Environment) -> str:
+    """`gpu, 8 partitions`."""
+    parts = [environment.backend] if environment.backend else []
+    if environment.num_partitions is not None and environment.num_partitions > 1:
+        parts.append(counted(environment.num_partitions, "partition"))
+    if environment.replica_count is not None and environment.replica_count > 1:
+        parts.append(counted(environment.replica_count, "replica"))
+    return ", ".join(parts)

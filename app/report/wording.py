@@ -1,0 +1,203 @@
+"""The words every rendering shares: sizes, places, passes, events, certainty, and safe text.
+
+Takes values of `app.model.report` and gives plain text; knows nothing of HTML or terminals. Text
+that came out of a dump is made harmless here once for all renderings by `legible`.
+"""
+
+import re
+import unicodedata
+from typing import Literal, TypeVar, cast
+
+import msgspec
+
+from app.model.report import Confidence, Dump, LoopEventKind, Severity, Source
+
+T = TypeVar("T")
+
+EventGroup = Literal["lifetime", "pipelined", "multiplied", "trip_count", "minor"]
+
+EVENT_WORDS: dict[LoopEventKind, str] = {
+    "created": "created",
+    "peeled": "peeled",
+    "unrolled": "unrolled",
+    "fully_unrolled": "fully unrolled",
+    "double_buffered": "double buffered",
+    "pipelined_forward": "pipelined forward",
+    "pipelined_backward": "pipelined backward",
+    "pipelined_forward_sink": "pipelined forward (sink)",
+    "trip_count_changed": "trip count changed",
+    "carry_changed": "carry changed",
+    "renamed": "renamed",
+    "moved": "moved",
+    "simplified": "simplified",
+    "removed": "removed",
+}
+
+EVENT_GROUPS: dict[LoopEventKind, EventGroup] = {
+    "created": "lifetime",
+    "removed": "lifetime",
+    "pipelined_forward": "pipelined",
+    "pipelined_backward": "pipelined",
+    "pipelined_forward_sink": "pipelined",
+    "double_buffered": "multiplied",
+    "unrolled": "multiplied",
+    "fully_unrolled": "multiplied",
+    "peeled": "multiplied",
+    "trip_count_changed": "trip_count",
+    "carry_changed": "minor",
+    "renamed": "minor",
+    "moved": "minor",
+    "simplified": "minor",
+}
+
+# Most telling first: of several events at one place the first group gives the mark.
+GROUP_WORDS: dict[EventGroup, str] = {
+    "pipelined": "pipelined",
+    "multiplied": "doubled, unrolled or peeled",
+    "lifetime": "created or removed",
+    "trip_count": "trip count changed",
+    "minor": "renamed, moved or simplified",
+}
+
+SEVERITY_WORDS: dict[Severity, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
+
+CONFIDENCE_WORDS: dict[Confidence, str] = {
+    "certain": "certain",
+    "likely": "likely",
+    "possible": "possible",
+    "ruled_out": "ruled out",
+}
+
+_SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+_CONFIDENCE_ORDER: dict[Confidence, int] = {
+    "certain": 0,
+    "likely": 1,
+    "possible": 2,
+    "ruled_out": 3,
+}
+
+# Fields whose text may rightly have several lines; anywhere else a line break is written out.
+_MULTILINE = frozenset({"message", "text", "why", "detail"})
+
+# `module_0000.jit_train.0071.collective-optimizations.after_X.before_Y.txt`
+_STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
+
+
+def gravity(severity: Severity, confidence: Confidence) -> tuple[bool, int, int]:
+    """Sort key of findings: what is not ruled out first, then the grave, then the sure."""
+    return (
+        confidence == "ruled_out",
+        _SEVERITY_ORDER[severity],
+        _CONFIDENCE_ORDER[confidence],
+    )
+
+
+def visible(text: str, *, keep_newlines: bool = False) -> str:
+    """`text` with control, format and unpaired characters written as escapes.
+
+    Format characters include those that turn the direction of writing, which make a line read as
+    another one.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or (keep_newlines and char in "\n\t") else _escape(char)
+        for char in text
+    )
+
+
+def _escape(char: str) -> str:
+    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    if char in named:
+        return named[char]
+    if unicodedata.category(char) == "Zs":
+        return " "
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def legible(value: T, *, multiline: bool = False) -> T:
+    """A copy of a report, or of any part, in which every text is `visible`."""
+    return cast(T, _legible(value, multiline))
+
+
+def _legible(value: object, multiline: bool) -> object:
+    if isinstance(value, str):
+        return visible(value, keep_newlines=multiline)
+    if isinstance(value, tuple):
+        items = cast(tuple[object, ...], value)
+        return tuple(_legible(item, multiline) for item in items)
+    if isinstance(value, dict):
+        entries = cast(dict[str, object], value)
+        return {visible(key): _legible(item, multiline) for key, item in entries.items()}
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        return type(value)(
+            **{name: _legible(getattr(value, name), name in _MULTILINE) for name in names}
+        )
+    return value
+
+
+def size_text(byte_count: int) -> str:
+    """A size for reading, in binary units: `14.0 MiB`."""
+    size = float(byte_count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < 1024 or unit == "TiB":
+            return f"{byte_count:,} B" if unit == "B" else f"{size:,.1f} {unit}"
+        size /= 1024
+    raise AssertionError("unreachable: the last unit always fits")
+
+
+def operations_text(flops: int) -> str:
+    """A count of floating-point operations for reading: `8.6 GFLOP`."""
+    size = float(flops)
+    for unit in ("", "K", "M", "G", "T"):
+        if size < 1000:
+            return f"{size:,.0f} FLOP" if not unit else f"{size:,.1f} {unit}FLOP"
+        size /= 1000
+    return f"{size:,.1f} PFLOP"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 loop`, `2 loops`, `10,000 loops`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def counts_text(counts: dict[str, int]) -> str:
+    """`all-gather 8, reduce-scatter 3`, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {number:,}" for name, number in ordered if number)
+
+
+def file_name(path: str) -> str:
+    """The last part of a path of either kind of slash."""
+    return re.split(r"[/\\]", path)[-1] or path
+
+
+def place_text(source: Source) -> str:
+    """`prog1.py:55` for a line of the user's program."""
+    return f"{file_name(source.file)}:{source.line}"
+
+
+def pass_number(dump: Dump) -> str:
+    """The number XLA gave the text (`0071`), or "" where its file name has none."""
+    matched = _STEP.search(file_name(dump.file))
+    return matched[1] if matched else ""
+
+
+def pass_label(dump: Dump) -> str:
+    """What wrote a text: the pass, or the point of the compile where no pass did."""
+    if dump.after:
+        return dump.after
+    name = file_name(dump.file)
+    for point in ("before_optimizations", "after_optimizations"):
+        if point in name:
+            return point.replace("_", " ")
+    return name
+
+
+def numbered_pass(dump: Dump) -> str:
+    """`0071 reduce-scatter-creator`."""
+    return f"{pass_number(dump)} {pass_label(dump)}".strip()

@@ -1,0 +1,86 @@
+// @ts-check
+/**
+ * What a report page does in the browser besides being read: copying the Markdown summary, folding
+ * long tables, opening what a link points into. Imports nothing, so that the offline page can hold
+ * it as it stands. The page is complete without it.
+ */
+
+/** @typedef {{markdown: string, figures: object[], compare: object | null}} PageData */
+
+/**
+ * The page's data, or null where the page has none.
+ * @returns {PageData | null}
+ */
+function readData() {
+  const element = document.getElementById("report-data");
+  return element?.textContent ? JSON.parse(element.textContent) : null;
+}
+
+/**
+ * Copies text by the clipboard API or, where a page from disk has none, by a selection.
+ * @param {string} text
+ * @returns {Promise<boolean>} whether it was copied
+ */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.setAttribute("readonly", "");
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    return copied;
+  }
+}
+
+/** @param {string} markdown */
+function offerMarkdown(markdown) {
+  const button = document.getElementById("copy-markdown");
+  const status = document.getElementById("copy-status");
+  if (!button || !status) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const copied = await copyText(markdown);
+    status.textContent = copied ? "Copied." : "The browser refused to copy.";
+  });
+}
+
+/** Folds the rows that a table shows only when asked, and unfolds them on a click. */
+function foldTables() {
+  for (const button of document.querySelectorAll("button[aria-controls]")) {
+    const id = button.getAttribute("aria-controls");
+    const rows = id ? document.getElementById(id) : null;
+    if (!rows || !(button instanceof HTMLElement)) continue;
+    rows.hidden = true;
+    button.hidden = false;
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => {
+      rows.hidden = false;
+      button.hidden = true;
+    });
+  }
+}
+
+/** Opens the folded parts around the element that the address points to. */
+function openTarget() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id ? document.getElementById(id) : null;
+  if (!target) return;
+  /** @type {Element | null} */
+  let element = target;
+  while (element) {
+    if (element instanceof HTMLDetailsElement) element.open = true;
+    element = element.parentElement;
+  }
+  target.scrollIntoView();
+}
+
+const data = readData();
+if (data) offerMarkdown(data.markdown);
+foldTables();
+openTarget();
+addEventListener("hashchange", openTarget);
