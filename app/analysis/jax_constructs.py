@@ -6,13 +6,13 @@ the source place of the loop and not of the user's lines. `lax.map` is a scan an
 Read where the loop is first seen: passes remove the signs. None where they do not speak plainly.
 """
 
-from app.analysis.dataflow import root_elements
 from app.analysis.sources import source_of
 from app.model.facts import WhileLoop
 from app.model.report import Source
-from hlo_parser import Computation, Module
+from hlo_parser import Module
 
 _SLICES = frozenset({"dynamic-slice", "dynamic-update-slice", "gather"})
+_COUNTER_TYPES = ("s32[]", "s64[]", "u32[]", "u64[]")
 
 
 def jax_construct(module: Module, loop: WhileLoop) -> str | None:
@@ -30,15 +30,22 @@ def jax_construct(module: Module, loop: WhileLoop) -> str | None:
         return "while_loop"
     if loop.induction is None:
         return None
-    here = [i for i in loop.body.instructions if _same(source_of(module, i), place)]
+    called = [
+        callee
+        for instruction in loop.body.instructions
+        if instruction.opcode == "call"
+        for _, callee in module.callees(instruction)
+    ]
+    here = [
+        instruction
+        for computation in (loop.body, *called)
+        for instruction in computation.instructions
+        if _same(source_of(module, instruction), place)
+    ]
     if any(instruction.opcode in _SLICES for instruction in here):
         return "scan"
-    names = {i.name for i in here if i.opcode == "add" and not i.shape.dimensions}
-    return "fori_loop" if len(names & _root_names(loop.body)) > 1 else None
-
-
-def _root_names(body: Computation) -> set[str]:
-    return {value.name for value in root_elements(body)}
+    counters = [i for i in here if i.opcode == "add" and i.shape.text.startswith(_COUNTER_TYPES)]
+    return "fori_loop" if len(counters) > 1 else None
 
 
 def _same(one: Source | None, other: Source) -> bool:

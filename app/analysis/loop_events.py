@@ -79,11 +79,12 @@ def changes(step: Step) -> tuple[Change, ...]:
     return tuple(_changes(step))
 
 
-def how_it_ended(stage: Stage, around: Content) -> Change:
+def how_it_ended(stage: Stage, around: Content, *, seen_directly: bool) -> Change:
     """The last event of a loop that the next text no longer holds.
 
     `around` is what the computation that held it does there. The body's work standing there as
-    often as the loop ran means that it was unrolled.
+    often as the loop ran means that it was unrolled. `seen_directly` says that no text between
+    the two is missing.
     """
     work = stage.content.operations
     grown = around.operations - stage.around.operations
@@ -96,6 +97,8 @@ def how_it_ended(stage: Stage, around: Content) -> Change:
             return Change(
                 "fully_unrolled", f"the body's work now stands {trips} times in its place"
             )
+    if not seen_directly:
+        return Change("removed", "not found again; texts between are missing")
     return Change("removed", "no loop of the next text is like it")
 
 
@@ -167,12 +170,12 @@ def _pipelined(step: Step) -> Change | None:
 
 def _copied(step: Step) -> Change | None:
     """The body's work standing several times in the new body, run as much less often."""
-    copies = _copies(step.before.content, step.after.content)
+    copies = _copies(step)
     if copies < 2:
         return None
     old_trips, new_trips = step.before.trips, step.after.trips
     if old_trips is None or new_trips is None:
-        if not _step_grew(step, copies):
+        if _step_ratio(step) is None:
             return None
     elif not copies * new_trips <= old_trips <= copies * (new_trips + 1):
         return None
@@ -184,33 +187,37 @@ def _copied(step: Step) -> Change | None:
     return Change("unrolled", detail)
 
 
-def _copies(old: Content, new: Content) -> int:
-    """How many times all of the old work stands in the new one (0 when it is less than once)."""
-    if not old.size:
+def _copies(step: Step) -> int:
+    """How many times the old body's work stands in the new body; below 2 when it is not repeated.
+
+    The counter decides where its step is known before and after: iterations of inner loops that
+    were peeled in the same pass make the work alone look like more copies.
+    """
+    old, new = step.before.content.operations, step.after.content.operations
+    size = old.total()
+    if not size:
         return 0
-    kept = sum(count for key, count in new.operations.items() if key in old.operations)
-    copies = round(kept / old.size)
-    if copies < 2:
-        return copies
-    present = sum(min(new.operations[key], count * copies) for key, count in old.operations.items())
-    return copies if present >= _MOST_COPIES * copies * old.size else 1
+    ratio = _step_ratio(step)
+    kept = sum(count for key, count in new.items() if key in old)
+    copies = round(kept / size) if ratio is None else ratio
+    present = sum(min(new[key], count * copies) for key, count in old.items())
+    return copies if present >= _MOST_COPIES * copies * size else 1
 
 
-def _step_grew(step: Step, copies: int) -> bool:
+def _step_ratio(step: Step) -> int | None:
+    """How many old iterations one new one counts for, None where the counters do not say."""
     old, new = step.before.loop.induction, step.after.loop.induction
-    return (
-        old is not None
-        and new is not None
-        and old.step is not None
-        and new.step == copies * old.step
-    )
+    if old is None or new is None or not old.step or new.step is None or new.step % old.step:
+        return None
+    ratio = new.step // old.step
+    return ratio if ratio > 0 else None
 
 
 def _peeled(step: Step, pipelined: Change | None, copied: Change | None) -> Change | None:
     """Iterations of the old loop that the new one no longer runs and that stand beside it."""
     if not _trips_changed(step):
         return None
-    copies = _copies(step.before.content, step.after.content) if copied is not None else 1
+    copies = _copies(step) if copied is not None else 1
     front, behind = _missing_iterations(step, copies, pipelined)
     if front + behind <= 0:
         return None
@@ -261,12 +268,12 @@ def _simplified(step: Step) -> Change | None:
     stopped = sorted(e for e in new.invariant - old.invariant if following.is_counter(e))
     if stopped:
         return Change("simplified", f"no longer changing: {_elements(stopped)}")
-    unread = sorted(
-        (elements_read(old.body) - elements_read(new.body)) & new.invariant & old.invariant
-    )
-    sunk = _constant_count(new) > _constant_count(old)
-    if unread and sunk:
-        return Change("simplified", f"constants in the body replace {_elements(unread)}")
+    if _constant_count(new) > _constant_count(old):
+        unread = (elements_read(old.body) - elements_read(new.body)) & new.invariant & old.invariant
+        if unread:
+            return Change(
+                "simplified", f"constants in the body replace {_elements(sorted(unread))}"
+            )
     return None
 
 

@@ -14,9 +14,9 @@ from functools import cached_property
 from app.analysis.jax_constructs import jax_construct
 from app.analysis.loop_bodies import ContentReader, ModuleContents
 from app.analysis.loop_events import Change, Stage, Step, changes, how_it_ended
-from app.analysis.loop_matching import Candidate, Matching, match_identical, match_loops
+from app.analysis.loop_matching import Candidate, Matching, candidate, match_identical, match_loops
 from app.analysis.loops import LoopFinder, PlacedLoop
-from app.analysis.passes import changed_by, speaks_for
+from app.analysis.passes import changed_by, speaks_for, takes_part
 from app.analysis.sources import op_name_of, source_from_callees, source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, TrackedEvent, WhileLoop
@@ -60,10 +60,11 @@ class _Text:
     def candidates(self) -> tuple[Candidate, ...]:
         """The loops as `loop_matching` compares them."""
         return tuple(
-            Candidate(
+            candidate(
                 placed,
                 self.contents.of(placed.loop.body),
                 source_of(self.module, placed.loop.instruction),
+                op_name_of(self.module, placed.loop.instruction),
             )
             for placed in self.loops
         )
@@ -122,7 +123,8 @@ class _Follower:
         if len(settled) == len(before.loops) == len(after.loops):
             matching = Matching(settled)
         else:
-            matching = match_loops(before.candidates, after.candidates, settled)
+            far = not self._passes[position].alone
+            matching = match_loops(before.candidates, after.candidates, settled, far=far)
         self._end_unmatched(before, after, matching, position)
         current: list[_Track] = []
         for index, placed in enumerate(after.loops):
@@ -154,8 +156,7 @@ class _Follower:
             same_parent=outer == old.parent,
             pass_name=self._passes[position].name or "",
         )
-        for change in changes(step):
-            self._note(track, position, change)
+        self._note(track, position, *changes(step))
 
     def _end_unmatched(
         self, before: _Text, after: _Text, matching: Matching, position: int
@@ -166,7 +167,11 @@ class _Follower:
                 continue
             track = self._current[index]
             around = _around(after, placed, kept)
-            change = how_it_ended(before.stage(index, track.trips), after.contents.of(around))
+            change = how_it_ended(
+                before.stage(index, track.trips),
+                after.contents.of(around),
+                seen_directly=self._passes[position].alone,
+            )
             self._note(track, position, change)
 
     def _begin(self, loop: WhileLoop, origin: _Track | None) -> _Track:
@@ -180,16 +185,27 @@ class _Follower:
     def _begin_copy(self, loop: WhileLoop, origin: int | None, position: int) -> _Track:
         model = None if origin is None else self._current[origin]
         track = self._begin(loop, model)
-        detail = "by the compiler" if model is None else f"copy of {model.id}"
+        if model is not None:
+            detail = f"copy of {model.id}"
+        elif self._passes[position].alone:
+            detail = "made by the compiler"
+        else:
+            detail = "first seen here, after texts that are missing"
         self._note(track, position, Change("created", detail))
         return track
 
-    def _note(self, track: _Track, position: int, change: Change) -> None:
+    def _note(self, track: _Track, position: int, *found: Change) -> None:
+        """Adds what one step did.
+
+        With texts missing in between the pass is named only for what passes of its name do.
+        """
         by = self._passes[position]
-        known = by.alone or speaks_for(by.name, change.kind)
-        track.events.append(
-            TrackedEvent(position, by.name if known else None, change.kind, change.detail)
-        )
+        acted = by.alone or any(speaks_for(by.name, change.kind) for change in found)
+        for change in found:
+            known = by.alone or (acted and takes_part(by.name, change.kind))
+            track.events.append(
+                TrackedEvent(position, by.name if known else None, change.kind, change.detail)
+            )
 
     def _keep(self, track: _Track, module: Module, loop: WhileLoop, position: int) -> None:
         """Adds the loop as it stands in this text, with what the text says of its origin."""

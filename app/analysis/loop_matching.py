@@ -3,20 +3,26 @@
 Loops whose body and place are the same text are the same loop. The rest are compared by what their
 bodies do, what they carry and where the program states them, first among the loops inside the same
 enclosing loop, then across the module; a name decides only between candidates that are alike
-anyway. A loop of the later text without a partner is new, and `origins` says of which loop it is
-a copy, if of any. Inputs are the loops of two texts and their contents; nothing is changed.
+anyway. Texts with many passes between them (a dump of the first and the last text only) have
+little in common but JAX's names, so those weigh more there. A loop of the later text without a
+partner is new, and `origins` says of which loop it is a copy, if of any. Inputs are the loops of
+two texts and their contents; nothing is changed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from app.analysis.loop_bodies import Content, containment, kind_of, likeness
+from app.analysis.loop_bodies import Content, Key, containment, kind_of, likeness
 from app.analysis.loops import PlacedLoop
 from app.model.report import Source
 
 _ALIKE = 0.5
 """Least likeness (0 to 1) of two loops that are called the same or copies."""
+
+_ALIKE_FAR = 0.4
+"""The same between texts with many passes between them."""
 
 _MAX_PAIRS = 20_000
 """Beyond this many pairs only loops of one name are compared."""
@@ -30,16 +36,44 @@ _SAME_PLACE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A loop with what it is compared by."""
+    """A loop with what it is compared by.
+
+    `carried` are the carried elements by shape; the fields ending in `_kinds` are the same counts
+    up to sizes. `is_outer` says that the body runs loops of its own.
+    """
 
     placed: PlacedLoop
     content: Content
     source: Source | None
+    op_name: str | None
+    work_kinds: Counter[tuple[str, str]]
+    carried: Counter[str]
+    carried_kinds: Counter[str]
+    is_outer: bool
 
-    def carried(self, *, up_to_sizes: bool) -> Counter[str]:
-        """The carried elements by shape, exact or as element type and rank."""
-        elements = self.placed.loop.instruction.shape.elements
-        return Counter(kind_of(s) if up_to_sizes else s.without_layout for s in elements)
+
+def candidate(
+    placed: PlacedLoop, content: Content, source: Source | None, op_name: str | None
+) -> Candidate:
+    """The loop with its counts made once."""
+    elements = placed.loop.instruction.shape.elements
+    return Candidate(
+        placed,
+        content,
+        source,
+        op_name,
+        content.up_to_sizes(),
+        Counter(shape.without_layout for shape in elements),
+        Counter(map(kind_of, elements)),
+        any(operation.opcode == "while" for operation in content.operations),
+    )
+
+
+class _Measure(NamedTuple):
+    """How likeness is measured, and the least of it that counts."""
+
+    compare: Callable[[Candidate, Candidate], float]
+    least: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +100,38 @@ def match_identical(before: Sequence[PlacedLoop], after: Sequence[PlacedLoop]) -
 
 
 def match_loops(
-    before: Sequence[Candidate], after: Sequence[Candidate], settled: dict[int, int]
+    before: Sequence[Candidate],
+    after: Sequence[Candidate],
+    settled: dict[int, int],
+    *,
+    far: bool = False,
 ) -> Matching:
-    """Partners and origins of the later text's loops; `settled` pairs stand as they are."""
+    """Partners and origins of the later text's loops; `settled` pairs stand as they are.
+
+    `far` says that other passes ran between the two texts.
+    """
+    measure = _Measure(compare_far, _ALIKE_FAR) if far else _Measure(compare, _ALIKE)
     partners = dict(settled)
-    free = set(range(len(before))) - set(partners.values())
+    taken = set(partners.values())
+    held_in: dict[int | None, list[int]] = {}
+    for index, candidate in enumerate(before):
+        if index not in taken:
+            held_in.setdefault(candidate.placed.parent, []).append(index)
     children: dict[int | None, list[int]] = {}
     for index, candidate in enumerate(after):
         if index not in partners:
             children.setdefault(candidate.placed.parent, []).append(index)
     # Outermost first, so that a parent has its partner before its children are looked at.
     for parent in (None, *range(len(after))):
-        if parent is not None and parent not in partners:
+        if parent not in children or (parent is not None and parent not in partners):
             continue
-        outer = None if parent is None else partners[parent]
-        inside = [i for i in free if before[i].placed.parent == outer]
-        _pair(before, after, inside, children.get(parent, ()), partners)
-        free.difference_update(partners.values())
-    _pair(
-        before, after, sorted(free), [i for i in range(len(after)) if i not in partners], partners
-    )
-    return Matching(partners, _find_origins(before, after, partners))
+        inside = held_in.get(None if parent is None else partners[parent], ())
+        _pair(before, after, inside, children[parent], partners, measure)
+    taken = set(partners.values())
+    left = [index for index in range(len(before)) if index not in taken]
+    unpaired = [index for index in range(len(after)) if index not in partners]
+    _pair(before, after, left, unpaired, partners, measure)
+    return Matching(partners, _find_origins(before, after, partners, measure))
 
 
 def compare(one: Candidate, other: Candidate) -> float:
@@ -104,18 +149,52 @@ def compare(one: Candidate, other: Candidate) -> float:
             + likeness(work.operations, other_work.operations)
         )
         / 3,
-        likeness(one.carried(up_to_sizes=False), other.carried(up_to_sizes=False)),
+        likeness(one.carried, other.carried),
     )
     partitioned = _weigh(
         one,
         other,
-        likeness(work.up_to_sizes(), other_work.up_to_sizes()),
-        likeness(one.carried(up_to_sizes=True), other.carried(up_to_sizes=True)),
+        likeness(one.work_kinds, other.work_kinds),
+        likeness(one.carried_kinds, other.carried_kinds),
     )
-    score = max(exact, _UP_TO_SIZES * partitioned)
-    if one.source is not None and other.source is not None:
-        same = (one.source.file, one.source.line) == (other.source.file, other.source.line)
-        score += _SAME_PLACE if same else -_OTHER_PLACE
+    return _clamped(max(exact, _UP_TO_SIZES * partitioned) + _place_says(one, other))
+
+
+def compare_far(one: Candidate, other: Candidate) -> float:
+    """The same for texts with many passes between them, 0 to 1.
+
+    By then work was fused, added and taken away; what one text has of the other's counts more
+    than what either has alone.
+    """
+    work = _shared(one.work_kinds, other.work_kinds)
+    carry = likeness(one.carried_kinds, other.carried_kinds)
+    score = 0.3 * work + 0.3 * carry + 0.4 * _shared(one.content.marks, other.content.marks)
+    if one.is_outer != other.is_outer:
+        score -= _OTHER_PLACE
+    directions = _direction(one), _direction(other)
+    if None not in directions:
+        score += _SAME_PLACE if directions[0] == directions[1] else -_SAME_PLACE
+    return _clamped(max(compare(one, other), score + _place_says(one, other)))
+
+
+def _shared(one: Counter[Key], other: Counter[Key]) -> float:
+    return (containment(one, other) + likeness(one, other)) / 2
+
+
+def _direction(candidate: Candidate) -> str | None:
+    """The side of differentiation in JAX's name: `jvp()/while`, `transpose(jvp())/while`."""
+    name = candidate.op_name or ""
+    return next((side for side in ("transpose(", "jvp(") if side in name), None)
+
+
+def _place_says(one: Candidate, other: Candidate) -> float:
+    if one.source is None or other.source is None:
+        return 0.0
+    same = (one.source.file, one.source.line) == (other.source.file, other.source.line)
+    return _SAME_PLACE if same else -_OTHER_PLACE
+
+
+def _clamped(score: float) -> float:
     return max(0.0, min(1.0, score))
 
 
@@ -129,18 +208,19 @@ def _weigh(one: Candidate, other: Candidate, work: float, carry: float) -> float
 def _pair(
     before: Sequence[Candidate],
     after: Sequence[Candidate],
-    earlier: Iterable[int],
-    later: Iterable[int],
+    earlier: Sequence[int],
+    later: Sequence[int],
     partners: dict[int, int],
+    measure: _Measure,
 ) -> None:
     """Pairs the likest first; among equals in text order."""
     taken = set(partners.values())
     scored = sorted(
-        (-_score(before[i], after[j]), i, j)
-        for i, j in _pairs_to_compare(before, after, list(earlier), list(later))
+        (-_score(before[i], after[j], measure), i, j)
+        for i, j in _pairs_to_compare(before, after, earlier, later)
     )
     for score, i, j in scored:
-        if -score >= _ALIKE and i not in taken and j not in partners:
+        if -score >= measure.least and i not in taken and j not in partners:
             partners[j] = i
             taken.add(i)
 
@@ -159,8 +239,8 @@ def _pairs_to_compare(
     return [(i, j) for j in later for i in by_name.get(after[j].placed.loop.name, ())[:1]]
 
 
-def _score(one: Candidate, other: Candidate) -> float:
-    score = compare(one, other)
+def _score(one: Candidate, other: Candidate, measure: _Measure) -> float:
+    score = measure.compare(one, other)
     if one.placed.loop.name == other.placed.loop.name:
         score += _SAME_NAME
     if one.placed.loop.computation.name == other.placed.loop.computation.name:
@@ -169,7 +249,10 @@ def _score(one: Candidate, other: Candidate) -> float:
 
 
 def _find_origins(
-    before: Sequence[Candidate], after: Sequence[Candidate], partners: dict[int, int]
+    before: Sequence[Candidate],
+    after: Sequence[Candidate],
+    partners: dict[int, int],
+    measure: _Measure,
 ) -> dict[int, int]:
     """For each loop without a partner the earlier loop it is a copy of.
 
@@ -185,11 +268,11 @@ def _find_origins(
         versions = [(i, one) for i, one in enumerate(before)]
         versions += [(i, after[k]) for k, i in partners.items()]
         for i, one in versions:
-            score = compare(one, after[j])
+            score = measure.compare(one, after[j])
             names = f"{after[j].placed.loop.name}.", f"{one.placed.loop.name}."
             named_after = names[0].startswith(names[1])
             best[i] = max(best.get(i, 0.0), score + _SAME_NAME * named_after)
         chosen = max(best, key=lambda i: (best[i], -i), default=None)
-        if chosen is not None and best[chosen] >= _ALIKE:
+        if chosen is not None and best[chosen] >= measure.least:
             origins[j] = chosen
     return origins

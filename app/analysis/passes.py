@@ -21,9 +21,9 @@ _SPEAKS_FOR: Mapping[LoopEventKind, tuple[str, ...]] = {
     "double_buffered": ("double-buffer",),
     "unrolled": ("unroll", "double-buffer"),
     "fully_unrolled": ("unroll", "double-buffer"),
-    "peeled": ("pipeliner", "double-buffer", "unroll", "peel"),
-    "trip_count_changed": ("pipeliner", "double-buffer", "unroll", "peel"),
 }
+# What such passes do beside it.
+_COMES_WITH: frozenset[LoopEventKind] = frozenset({"peeled", "trip_count_changed", "carry_changed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ def speaks_for(name: str | None, kind: LoopEventKind) -> bool:
     return name is not None and any(part in name for part in _SPEAKS_FOR.get(kind, ()))
 
 
+def takes_part(name: str | None, kind: LoopEventKind) -> bool:
+    """Whether a pass of this name does such things, alone or beside what it is there for."""
+    return kind in _COMES_WITH or speaks_for(name, kind)
+
+
 def _responsible(names: Sequence[DumpName], position: int) -> str | None:
     name = names[position]
     if name.after != _START or position == 0:
@@ -66,7 +71,13 @@ def _responsible(names: Sequence[DumpName], position: int) -> str | None:
 
 
 def _follows_directly(names: Sequence[DumpName], position: int) -> bool:
+    """Whether no text is missing before this one; a hole in the steps is one or more.
+
+    The text after all optimizations follows the last pass directly and the first text not at all.
+    """
     if position == 0:
         return True
-    step, before = names[position].step, names[position - 1].step
-    return step is None or before is None or step == before + 1
+    name, before = names[position], names[position - 1]
+    if name.step is None:
+        return before.step is not None or name.kind == before.kind
+    return name.step == (0 if before.step is None else before.step + 1)

@@ -7,7 +7,7 @@ parsed modules; nothing is read from disk, and no place is invented.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from app.analysis.dataflow import root_elements
 from app.model.dump import ModuleHistory
@@ -53,8 +53,8 @@ def source_from_callees(module: Module, instruction: Instruction) -> Source | No
     """The place that the called computations point to: an inference, never stated.
 
     For a while: that of the condition's comparison or the counter's step, which JAX gives the
-    line of the loop itself, else the commonest place in the body. For others: the callee's root,
-    else its commonest place.
+    line of the loop itself, else the call that all of the body was traced in, else the commonest
+    place in the body. For others: the callee's root, else its commonest place.
     """
     called = dict(module.callees(instruction))
     if instruction.opcode == "while":
@@ -62,7 +62,11 @@ def source_from_callees(module: Module, instruction: Instruction) -> Source | No
         marks = [] if condition is None else [condition.root]
         if body is not None:
             marks.extend(_scalar_steps(body))
-        return _first_source(module, marks) or _commonest_source(module, body)
+        return (
+            _first_source(module, marks)
+            or (None if body is None else _common_caller(module, body))
+            or _commonest_source(module, body)
+        )
     for computation in called.values():
         found = _first_source(module, [computation.root]) or _commonest_source(module, computation)
         if found is not None:
@@ -178,11 +182,37 @@ def _commonest_source(module: Module, computation: Computation | None) -> Source
         return None
     places: Counter[tuple[str, int]] = Counter()
     first: dict[tuple[str, int], Source] = {}
+    for source in _sources_in(module, computation):
+        place = (source.file, source.line)
+        places[place] += 1
+        first.setdefault(place, source)
+    # Equal counts: the place that stands first in the text.
+    return first[max(places, key=lambda place: places[place])] if places else None
+
+
+def _common_caller(module: Module, body: Computation) -> Source | None:
+    """The innermost call that all of the body was traced in: the line that made the loop.
+
+    Only texts with a frame table (from jaxlib 0.8.2 on) tell. A frame that is every
+    instruction's own place is a line of the body, not the call around it.
+    """
+    sources = list(_sources_in(module, body))
+    if not sources or not all(source.frames for source in sources):
+        return None
+    shared = set(sources[0].frames).intersection(*(source.frames for source in sources))
+    for position, frame in enumerate(sources[0].frames):
+        if frame in shared and any(source.frames[0] != frame for source in sources):
+            return Source(
+                file=frame.file,
+                line=frame.line,
+                function=frame.function,
+                frames=sources[0].frames[position:],
+            )
+    return None
+
+
+def _sources_in(module: Module, computation: Computation) -> Iterator[Source]:
     for instruction in computation.instructions:
         source = source_of(module, instruction)
         if source is not None:
-            place = (source.file, source.line)
-            places[place] += 1
-            first.setdefault(place, source)
-    # Equal counts: the place that stands first in the text.
-    return first[max(places, key=lambda place: places[place])] if places else None
+            yield source
