@@ -195,12 +195,12 @@ def _differences(matching: Matching, i: int, j: int, comparison: _Comparison) ->
     here, there = matching.before.instructions[i], matching.after.instructions[j]
     if here.opcode != there.opcode:
         yield "opcode"
+    elif _immediate(here) != _immediate(there):
+        yield "literal" if here.opcode == "constant" else "parameter_number"
     if here.shape.text != there.shape.text:
         yield from _shape_differences(here.shape, there.shape)
     if not _has_same_operands(matching, i, j):
         yield "operands"
-    if _immediate(here) != _immediate(there):
-        yield "literal" if here.opcode == "constant" else "attributes"
     yield from _attribute_differences(here.attributes, there.attributes)
     if (i == matching.before.root) != (j == matching.after.root):
         yield "root"
