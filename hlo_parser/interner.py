@@ -34,11 +34,12 @@ class InternerStats:
 class Block:
     """A distinct computation text, the computation it gives, and what stood behind it last."""
 
-    __slots__ = ("computation", "following", "raw")
+    __slots__ = ("computation", "following", "line_breaks", "raw")
 
     def __init__(self, raw: bytes, computation: Computation) -> None:
         self.raw = raw
         self.computation = computation
+        self.line_breaks = raw.count(b"\n")
         self.following: Block | None = None
 
 

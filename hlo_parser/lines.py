@@ -7,6 +7,9 @@ lists and their typed values are shared between instructions.
 
 from __future__ import annotations
 
+import re
+from itertools import chain
+
 from hlo_parser import grammar, patterns
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
 from hlo_parser.shapes import Shape
@@ -14,8 +17,13 @@ from hlo_parser.shapes import Shape
 MAX_DEPTH = 200
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
-_OPENING = "({["
-_CLOSING = ")}]"
+_BRACKET = re.compile(r"[(){}\[\]]")
+_line = patterns.line.fullmatch
+_multi_line_constant = patterns.multi_line_constant.fullmatch
+_shape = patterns.shape.fullmatch
+_literal = patterns.literal.fullmatch
+_operand_list = patterns.operand_list.fullmatch
+_attributes = patterns.attribute.findall
 
 
 class LineReader:
@@ -31,29 +39,22 @@ class LineReader:
 
     def ordinary(self, text: str) -> Instruction | None:
         """Read an instruction of ordinary form; None when it is not."""
-        match = patterns.line.fullmatch(text)
+        match = _line(text) or _multi_line_constant(text)
         if match is None:
-            match = patterns.multi_line_constant.fullmatch(text)
-            if match is None:
-                return None
+            return None
         root, name, shape_text, opcode, arguments, tail = match.groups()
         shape = self.shapes.get(shape_text)
         if shape is None:
-            if patterns.shape.fullmatch(shape_text) is None:
+            if _shape(shape_text) is None:
                 return None
             shape = self.shapes[shape_text] = Shape(shape_text)
         attributes = self.attribute_lists.get(tail)
         if attributes is None:
-            if patterns.attribute_list.fullmatch(tail) is None:
+            raw = split_attributes(tail)
+            if raw is None:
                 return None
-            attributes = self._keep(tail, _split(tail))
-        if opcode == "constant":
-            if patterns.literal.fullmatch(arguments) is None:
-                return None
-        elif opcode == "parameter":
-            if not (arguments.isascii() and arguments.isdigit()):
-                return None
-        elif patterns.operand_list.fullmatch(arguments) is None:
+            attributes = self.attribute_lists[tail] = AttributeList(raw, self.pool)
+        if not _arguments_fit(opcode, arguments):
             return None
         instruction = Instruction(
             text, root is not None, name, shape, opcode, arguments, attributes
@@ -73,7 +74,9 @@ class LineReader:
         if shape is None:
             shape = self.shapes[parts.shape] = Shape(parts.shape)
         key = "".join(f", {name}={value}" for name, value in parts.attributes.items())
-        attributes = self.attribute_lists.get(key) or self._keep(key, parts.attributes)
+        attributes = self.attribute_lists.get(key)
+        if attributes is None:
+            attributes = self.attribute_lists[key] = AttributeList(parts.attributes, self.pool)
         instruction = Instruction(
             text,
             parts.is_root,
@@ -88,22 +91,27 @@ class LineReader:
         self.instructions[text] = instruction
         return instruction
 
-    def _keep(self, tail: str, raw: dict[str, str]) -> AttributeList:
-        attributes = self.attribute_lists[tail] = AttributeList(raw, self.pool)
-        return attributes
+
+def split_attributes(tail: str) -> dict[str, str] | None:
+    """Cut `, key=value, key=value` into keys and raw values; None when it is not of that form."""
+    found = _attributes(tail)
+    # The matches stand apart from each other, so equal lengths prove that nothing is between them.
+    if sum(map(len, chain.from_iterable(found))) + 2 * len(found) != len(tail):
+        return None
+    return {key[:-1]: value for key, value in found}
 
 
-def _split(tail: str) -> dict[str, str]:
-    """Cut a proved attribute list into key and raw value."""
-    return {key[:-1]: value for key, value in patterns.attribute.findall(tail)}
+def _arguments_fit(opcode: str, arguments: str) -> bool:
+    if opcode == "constant":
+        return _literal(arguments) is not None
+    if opcode == "parameter":
+        return arguments.isascii() and arguments.isdigit()
+    return _operand_list(arguments) is not None
 
 
 def _depth(text: str) -> int:
     deepest = depth = 0
-    for character in text:
-        if character in _OPENING:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in _CLOSING:
-            depth -= 1
+    for bracket in _BRACKET.findall(text):
+        depth += 1 if bracket in "({[" else -1
+        deepest = max(deepest, depth)
     return deepest

@@ -8,6 +8,7 @@ because every line before it was proved closed. What is not understood becomes `
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
 
 from hlo_parser import grammar, patterns
 from hlo_parser.body import BodyReader
@@ -15,12 +16,13 @@ from hlo_parser.computation import Computation
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.interner import Block, Interner
+from hlo_parser.lines import LineReader, split_attributes
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.scan import Scanner
 
 _SHOWN = 200
-_HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+({patterns.ATTRIBUTE_LIST})", re.ASCII)
+_HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _TABLE_LINES = re.compile(
     rb"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+(?:\n|$)|"
     rb'[ \t]*+\d++[ \t]++(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}\n]*+\})[ \t]*+(?:\n|$)|[ \t]*+\n'
@@ -95,7 +97,7 @@ class _Reading:
             tuple(self.computations),
             tuple(self.first_lines),
             tuple(self.unparsed),
-            self.data.count(b"\n") + (not self.data.endswith(b"\n")),
+            self._line_at(len(self.data)) - self.data.endswith(b"\n"),
             self.byte_size,
             self.cutter.pieces(),
         )
@@ -144,8 +146,9 @@ class _Reading:
         if header is None and raw.startswith(b"HloModule "):
             text = decode(raw)
             match = _HEADER.fullmatch(text)
-            if match is not None:
-                header = headers[raw] = Header(text, match.group(1), _attributes(match.group(2)))
+            attributes = split_attributes(match.group(2)) if match is not None else None
+            if match is not None and attributes is not None:
+                header = headers[raw] = Header(text, match.group(1), attributes)
         if header is not None:
             self.position = end + 2
             return header
@@ -191,32 +194,49 @@ class _Reading:
     # ---- computations --------------------------------------------------------------------------
 
     def _body(self) -> None:
-        data, interner = self.data, self.interner
-        blocks, get = interner.blocks, interner.blocks.get
-        size = len(data)
-        previous: Block | None = None
-        guess = interner.first
+        data, size = self.data, len(self.data)
         position = self.position
+        odd_until = 0
+        previous: Block | None = None
+        guess = self.interner.first
         while position < size:
-            block = guess
-            if block is None or not data.startswith(block.raw, position):
-                end = data.find(b"\n\n", position)
-                raw = data[position : end + 2] if end >= 0 else data[position:] + b"\n\n"
-                block = get(raw)
+            if guess is not None and data.startswith(guess.raw, position):
+                block = guess
+            else:
+                block = self._block_at(position) if position >= odd_until else None
                 if block is None:
-                    computation = _ordinary_computation(raw, interner)
-                    if computation is None:
-                        position = self._odd_computation(position)
-                        previous, guess = None, None
-                        continue
-                    block = blocks[raw] = Block(raw, computation)
+                    # Up to the next blank line nothing will be ordinary: look at it once only.
+                    odd_until = max(odd_until, self._blank_line(position))
+                    position = self._odd_computation(position)
+                    previous, guess = None, None
+                    continue
                 if previous is None:
-                    interner.first = block
+                    self.interner.first = block
                 else:
                     previous.following = block
+                if block.following is None and guess is not None:
+                    block.following = guess.following
             self._take(block, position)
             position += len(block.raw)
             previous, guess = block, block.following
+
+    def _blank_line(self, position: int) -> int:
+        """Behind the next blank line, or the end of the text."""
+        end = self.data.find(b"\n\n", position)
+        return len(self.data) if end < 0 else end + 2
+
+    def _block_at(self, position: int) -> Block | None:
+        """The computation up to the next blank line; None when it is not in XLA's spelling."""
+        blocks = self.interner.blocks
+        raw = self.data[position : self._blank_line(position)]
+        if not raw.endswith(b"\n\n"):
+            raw = raw.rstrip(b"\n") + b"\n\n"
+        block = blocks.get(raw)
+        if block is None:
+            computation = _ordinary_computation(raw, self.interner.lines)
+            if computation is not None:
+                block = blocks[raw] = Block(raw, computation)
+        return block
 
     def _take(self, block: Block, position: int) -> None:
         computation = block.computation
@@ -224,6 +244,12 @@ class _Reading:
         self.cutter.keep_computation(block.raw, position)
         self.computations.append(computation)
         self.first_lines.append(line)
+        if computation.gaps:
+            self._take_gaps(computation, line)
+        self.line += block.line_breaks
+        self.marked = position + len(block.raw)
+
+    def _take_gaps(self, computation: Computation, line: int) -> None:
         for gap in computation.gaps:
             span = Span(line + gap.line, gap.column, line + gap.end_line, gap.end_column)
             self.unparsed.append(Unparsed(span, gap.text, gap.reason))
@@ -271,46 +297,39 @@ def _name_in(text: str) -> str:
     return match.group(1) if match else ""
 
 
-def _attributes(tail: str) -> dict[str, str]:
-    return {key[:-1]: value for key, value in patterns.attribute.findall(tail)}
-
-
 def _attributes_of_foot(text: str) -> dict[str, str]:
     found = re.findall(rf",\s*+({patterns.KEY})({patterns.VALUE})", text, re.ASCII)
     return {key[:-1]: value for key, value in found}
 
 
-def _ordinary_computation(raw: bytes, interner: Interner) -> Computation | None:
+def _ordinary_computation(raw: bytes, reader: LineReader) -> Computation | None:
     """Read a block in XLA's own spelling; None when any line of it is not."""
-    text = decode(raw[:-2])
-    head, _, rest = text.partition("\n  ")
-    body, _, foot_text = rest.rpartition("\n}")
-    foot = patterns.computation_foot.fullmatch(foot_text)
-    if not head.endswith(" {") or foot is None or not body:
+    text = decode(raw)
+    head_end, foot_start = text.find("\n  "), text.rfind("\n}")
+    foot = patterns.computation_foot.fullmatch(text, foot_start + 2, len(text) - 2)
+    if foot is None or not 0 < head_end < foot_start:
         return None
-    match = patterns.computation_head.fullmatch(head, 0, len(head) - 2)
-    if match is None or (match.end(2) < len(head) - 2 and ") -> " not in head):
+    head = patterns.computation_head.fullmatch(text, 0, head_end)
+    if head is None:
         return None
-    lines = body.split("\n  ")
-    reader = interner.lines
+    lines = text[head_end + 3 : foot_start].split("\n  ")
     found = list(map(reader.instructions.get, lines))
     if None in found:
         for index, instruction in enumerate(found):
             if instruction is None:
-                known = reader.instructions.get(lines[index]) or reader.ordinary(lines[index])
-                if known is None:
+                instruction = found[index] = reader.ordinary(lines[index])
+                if instruction is None:
                     return None
-                found[index] = known
-    instructions = tuple(instruction for instruction in found if instruction is not None)
-    offsets = _offsets(lines) if "\n" in body and any("\n" in line for line in lines) else None
+    instructions = cast("tuple[Instruction, ...]", tuple(found))
+    line_count = text.count("\n") - 1
     return Computation(
         raw,
-        match.group(2),
-        match.group(1) is not None,
+        head.group(2),
+        head.group(1) is not None,
         foot.group(1) or "main",
         instructions,
-        text.count("\n") + 1,
-        offsets,
+        line_count,
+        None if line_count == len(lines) + 2 else _offsets(lines),
     )
 
 

@@ -64,7 +64,6 @@ MESH_GROUPS: Final = (
 WORD: Final = r"(?!/[/*])[^\s,(){}\[\]\"'=]++"
 VALUE: Final = rf"(?:{BRACES}|{STRING}|{MESH_GROUPS}|{IOTA_GROUPS}|{ARRAY}|{WORD})"
 ATTRIBUTE: Final = rf", ({KEY})({VALUE})"
-ATTRIBUTE_LIST: Final = rf"(?:, {KEY}{VALUE})*+"
 _OPERAND = rf"(?:{SHAPE_TEXT} )?+%?+{NAME}(?:#\d++)*+"
 OPERAND_LIST: Final = rf"(?:{_OPERAND}(?:, {INDEX}{_OPERAND})*+)?+"
 
@@ -84,12 +83,12 @@ shape: Final = re.compile(SHAPE_TEXT, re.ASCII)
 operand_list: Final = re.compile(OPERAND_LIST, re.ASCII)
 operand: Final = re.compile(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
 literal: Final = re.compile(_literal(LITERAL_DEPTH), re.ASCII)
-attribute_list: Final = re.compile(ATTRIBUTE_LIST, re.ASCII)
 attribute: Final = re.compile(ATTRIBUTE, re.ASCII)
 computation_head: Final = re.compile(
-    rf"(ENTRY )?+%?+({NAME})(?: \((?:[^\"'/\n]++|/\*index=\d++\*/)*+)?+", re.ASCII
+    rf"(ENTRY )?+%?+({NAME}) (?:\((?=[^\n]*?\) -> )(?:[^\"'/\n]++|/\*index=\d++\*/)*+(?<=\{{)|\{{)",
+    re.ASCII,
 )
-"""What stands before ` {`; a signature must hold `) -> ` besides."""
+"""The first line; XLA reads a signature and does not use it, so only its end is looked at."""
 
 computation_foot: Final = re.compile(
     r'(?:, execution_thread="([^"\\\n]*+)")?+(?: // [^\n]*+)?+', re.ASCII
