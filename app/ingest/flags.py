@@ -1,0 +1,96 @@
+"""XLA flags as they are written: in XLA_FLAGS, on command lines, and in `debug_options`.
+
+Values are kept as written; nothing is said about what a flag means or whether a release knows it.
+"""
+
+import re
+import shlex
+
+_WORD = re.compile(r"--?(?P<name>xla_[A-Za-z0-9_]+)(?:=(?P<value>.*))?", re.S)
+_PROTO_LINE = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?::\s*(?P<value>.*)|(?P<block>\{))\s*$")
+_ENTRY = re.compile(r'(key|value)\s*:\s*("(?:[^"\\]|\\.)*"|[^\s}]+)')
+
+
+def parse_flags(text: str) -> dict[str, str]:
+    """The flags in `text`, name without dashes to value as written, `true` when bare.
+
+    The words may be separated by any white space and quoted as a shell takes them; an assignment
+    (`XLA_FLAGS="..."`) around them and words that are no XLA flags are passed over. The last of
+    several values of one flag counts, as in XLA.
+    """
+    flags: dict[str, str] = {}
+    for word in _words(text):
+        # A whole quoted assignment is one word of the shell: XLA_FLAGS='--xla_a=1 --xla_b=2'
+        parts = word.partition("=")[2].split() if word.startswith("XLA_FLAGS=") else [word]
+        for part in parts:
+            if found := _WORD.fullmatch(part):
+                value = found["value"]
+                flags[found["name"]] = "true" if value is None else value
+    return flags
+
+
+# Advice in XLA's own messages, not what the run was given.
+_ADVICE = re.compile(
+    r"run with envvar|[Tt]ry (?:setting|running|adding|using|the)|[Yy]ou can|[Cc]onsider|[Pp]lease"
+    r"|[Ss]et(?:ting)? (?:the flag )?--xla|(?:by|with|use|via|see|pass|disable|enable) --xla"
+)
+_GIVEN = re.compile(r"XLA_FLAGS|LIBTPU_INIT_ARGS|\bpython[\d.]*\b|^\+ |^\$ ")
+_IN_TEXT = re.compile(r"--?xla_[A-Za-z0-9_]+(?:=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'\\]*))?")
+_LONGEST_LINE = 1 << 16
+
+
+def flags_in_line(line: str) -> dict[str, str]:
+    """The flags that one line of a log says the run was given: an assignment or a command line.
+
+    Flags that a message merely recommends are left out.
+    """
+    line = line[:_LONGEST_LINE]
+    if "xla_" not in line or not _GIVEN.search(line) or _ADVICE.search(line):
+        return {}
+    return parse_flags(" ".join(_IN_TEXT.findall(line)))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text, comments=False)
+    except ValueError:
+        # An unclosed quote; XLA itself would take the rest as it stands.
+        return text.replace('"', " ").replace("'", " ").split()
+
+
+def flags_of_debug_options(text: str) -> dict[str, str]:
+    """The flags of a `debug_options` file: a text proto of the values that are not the default.
+
+    Repeated values are joined by commas, as XLA_FLAGS takes them; maps become `key=value` pairs.
+    Strings lose their quotes.
+    """
+    values: dict[str, list[str]] = {}
+    block: list[str] = []
+    block_name = ""
+    for line in text.split("\n"):
+        if block_name:
+            block.append(line)
+            if line.strip() == "}":
+                values.setdefault(block_name, []).append(_pair("\n".join(block)))
+                block_name = ""
+            continue
+        found = _PROTO_LINE.match(line)
+        if found is None:
+            continue
+        if found["block"]:
+            block_name, block = found["name"], []
+        else:
+            values.setdefault(found["name"], []).append(_unquoted(found["value"].strip()))
+    return {name: ",".join(listed) for name, listed in values.items()}
+
+
+def _pair(block: str) -> str:
+    entries = {found[1]: _unquoted(found[2]) for found in _ENTRY.finditer(block)}
+    key, value = entries.get("key"), entries.get("value")
+    return f"{key}={value}" if key is not None and value else key or ""
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return value

@@ -1,0 +1,316 @@
+"""Reads a dump: members as they arrive, each HLO text parsed at once and dropped.
+
+One interner serves the whole dump, so memory follows the distinct text. Everything that is left out
+is counted. In goes what the user gave, out come values without any file handle.
+"""
+
+import gc
+import re
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from app.errors import BadArchive, LimitExceeded, NotADump
+from app.ingest.archive import Opened, PieceStream, is_archive, open_path, open_stream, unpack_text
+from app.ingest.flags import flags_of_debug_options
+from app.ingest.history import ParsedText, group_texts
+from app.ingest.inventory import Inventory
+from app.ingest.member_names import REASONS, read_member_name
+from app.ingest.members import Member, MemberKind
+from app.ingest.memory_files import read_buffer_assignment, read_memory_report
+from app.ingest.names import FileKind, FileName, read_file_name
+from app.ingest.progress import Progress, quiet
+from app.ingest.streams import Damage, Peekable
+from app.ingest.text import Text, read_text
+from app.model.dump import BufferAssignment, DumpContents, MemoryReport, ModuleHistory
+from app.model.report import Input
+from app.settings import Settings
+from hlo_parser import HloSyntaxError, Interner, parse_module
+
+_CODES: dict[MemberKind, str] = {
+    "link": "link",
+    "special": "special",
+    "sparse": "sparse",
+    "encrypted": "encrypted",
+    "method": "method",
+}
+# Kinds whose content is used; the others are counted by their names.
+_READ: frozenset[FileKind] = frozenset(
+    ("hlo_text", "debug_options", "buffer_assignment", "memory_report", "unknown")
+)
+_NOT_XLA: frozenset[str] = frozenset(("unknown", "log"))
+_SNIFFED = 4096
+# Comments and blanks may stand in front of the header.
+_HLO_START = re.compile(r"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:HloModule|ENTRY)\b")
+
+
+def load_dump(
+    source: Path | None,
+    *,
+    stream: BinaryIO | None = None,
+    name: str = "",
+    settings: Settings,
+    progress: Progress = quiet,
+) -> DumpContents:
+    """Read a folder, an archive or a single text, from a path or a stream.
+
+    Args:
+        source: a folder or file; None when a stream is given.
+        stream: the bytes of an archive or text; read to its end and closed.
+        name: how the input is called in the report, by default as the file is.
+        settings: the budgets.
+        progress: told `read` and the number of files so far.
+
+    Raises:
+        NotADump: readable, but nothing XLA wrote (`empty`, `not_a_dump`, `no_xla_files`).
+        BadArchive: a container that is broken where nothing before was whole, hostile or foreign.
+        LimitExceeded: larger than a budget allows.
+    """
+    if source is not None:
+        opened = open_path(source, settings)
+    elif stream is not None:
+        opened = open_stream(stream, name, settings)
+    else:
+        raise ValueError("neither a path nor a stream was given")
+    if name:
+        opened.name = name
+    with _no_collection():
+        return _Loader(opened, settings, progress).load()
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    # Parsing makes millions of objects and no cycles; looking for some takes a third of the time.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Loader:
+    """The state of one reading."""
+
+    def __init__(self, opened: Opened, settings: Settings, progress: Progress) -> None:
+        self._opened = opened
+        self._settings = settings
+        self._progress = progress
+        self._inventory = Inventory()
+        self._interner = Interner()
+        self._names: set[str] = set()
+        self._twins: set[str] = set()
+        self._whole = 0
+        self._texts: list[ParsedText] = []
+        self._side_files: list[FileName] = []
+        self._flags: dict[str, dict[str, str]] = {}
+        self._memory_texts: list[tuple[FileName, BufferAssignment | MemoryReport]] = []
+
+    def load(self) -> DumpContents:
+        for member in self._opened.members:
+            self._take(member)
+            self._progress("read", self._inventory.files, None)
+        self._judge()
+        modules = group_texts(self._texts, self._side_files)
+        self._remark_on_folders()
+        self._remark_on_steps(modules)
+        owners = {file: m.id for m in modules for files in m.files.values() for file in files}
+        flags_file = self._flags_file(modules)
+        memory = [
+            replace(entry, module_id=owners.get(entry.file, "")) for _, entry in self._memory_texts
+        ]
+        return DumpContents(
+            input=Input(
+                name=self._opened.name, bytes=self._opened.count, sha256=self._opened.sha256
+            ),
+            modules=modules,
+            flags=self._flags[flags_file] if flags_file else {},
+            flags_file=flags_file,
+            buffer_assignments=tuple(e for e in memory if isinstance(e, BufferAssignment)),
+            memory_reports=tuple(e for e in memory if isinstance(e, MemoryReport)),
+            coverage=self._inventory.coverage(),
+        )
+
+    # ---- members ---------------------------------------------------------------------------------
+
+    def _take(self, member: Member) -> None:
+        name = read_member_name(member.name, self._settings)
+        size = member.size or 0
+        code = name.refused or _CODES.get(member.kind)
+        if member.kind == "folder" and code is None:
+            return
+        if code is None and name.text in self._names:
+            code = "duplicate"
+        elif code is None and size > self._settings.max_member_bytes:
+            code = "member_too_large"
+        if code is not None:
+            self._inventory.skip(name.text, code, REASONS[code], size)
+            return
+        self._names.add(name.text)
+        if name.odd:
+            self._inventory.note("odd_name", name.text)
+        if name.twin in self._twins:
+            self._inventory.note("similar_name", name.text)
+        self._twins.add(name.twin)
+        self._inventory.files += 1
+        try:
+            self._read(read_file_name(name.text), member)
+            self._whole += 1
+        except Damage as damage:
+            self._inventory.skip(name.text, damage.code, damage.reason, size)
+
+    def _read(self, file: FileName, member: Member) -> None:
+        compressed = file.kind == "unknown" and file.name.file.endswith((".gz", ".zst"))
+        if compressed:
+            inner = read_file_name(file.name.file.rpartition(".")[0])
+            compressed = inner.kind in _READ and inner.kind != "unknown"
+            file = (
+                replace(inner, name=replace(inner.name, file=file.name.file))
+                if compressed
+                else file
+            )
+        kind = file.kind
+        content = Peekable(PieceStream(member.pieces()))
+        if kind in _READ:
+            start = content.peek(_SNIFFED)
+            pieces = content.pieces()
+            if compressed:
+                pieces = unpack_text(pieces, start, self._opened.budget)
+            kind = self._use(file, pieces, start, member)
+        elif kind == "hlo_proto":
+            self._skip(file, "not_yet_read", "protos of HLO are not read yet", member)
+        self._inventory.kinds[kind] += 1
+        if kind not in ("hlo_text", "unknown"):
+            self._side_files.append(file)
+        if member.size is not None:
+            self._inventory.bytes += member.size
+        if self._opened.raw is not None:
+            # What was not used is read to its end all the same: only a member that is whole counts.
+            for _ in content.pieces():
+                pass
+
+    def _use(
+        self, file: FileName, pieces: Iterator[bytes], start: bytes, member: Member
+    ) -> FileKind:
+        """Read what the name promises; the kind it turned out to be."""
+        if file.kind == "unknown" and not _is_hlo(start):
+            nested = is_archive(start)
+            code = "nested_archive" if nested else "unknown_name"
+            self._skip(file, code, REASONS[code], member)
+            return "unknown"
+        text = read_text(pieces, self._settings.max_line_bytes)
+        if member.size is None:
+            self._inventory.bytes += text.byte_size
+        if file.kind in ("hlo_text", "unknown"):
+            self._parse(file, text)
+            return "hlo_text"
+        if file.kind == "debug_options":
+            self._flags[file.name.file] = flags_of_debug_options(text.text)
+        elif file.name.file.endswith((".pb", ".pb.gz")):
+            self._skip(file, "not_yet_read", "protos are not read yet", member)
+        elif file.kind == "buffer_assignment":
+            entry = read_buffer_assignment(text.text, file=file.name.file, module_id="")
+            self._memory_texts.append((file, entry))
+        else:
+            entry = read_memory_report(text.text, file=file.name.file, module_id="")
+            self._memory_texts.append((file, entry))
+        return file.kind
+
+    def _parse(self, file: FileName, text: Text) -> None:
+        name = file.name
+        if not text.text.strip():
+            self._inventory.skip(name.file, "empty", "the text is empty", text.byte_size)
+            return
+        try:
+            module = parse_module(text.text, interner=self._interner)
+        except HloSyntaxError as error:
+            self._inventory.skip(name.file, "not_hlo", error.message, text.byte_size)
+            return
+        self._inventory.count_module(name.file, module, text)
+        if self._inventory.instructions > self._settings.max_instructions:
+            raise LimitExceeded(
+                f"the dump holds more than {self._settings.max_instructions:,} instructions",
+                place=self._opened.name,
+                code="too_many_instructions",
+                next_step="Raise max_instructions, or send a part of the dump.",
+            )
+        self._texts.append(ParsedText(name, module, text.byte_size))
+
+    def _skip(self, file: FileName, code: str, reason: str, member: Member) -> None:
+        self._inventory.skip(file.name.file, code, reason, member.size or 0)
+
+    # ---- the whole input -------------------------------------------------------------------------
+
+    def _judge(self) -> None:
+        opened, inventory = self._opened, self._inventory
+        damage = opened.damage
+        if damage is not None and not self._whole:
+            raise BadArchive(
+                damage.reason,
+                place=opened.name,
+                code=damage.code,
+                next_step="Nothing before that is whole: send the archive again.",
+            )
+        if not inventory.kinds.keys() - _NOT_XLA:
+            raise self._no_dump()
+        if damage is not None:
+            inventory.skip(opened.name, damage.code, damage.reason)
+            inventory.remark(damage.code, f"{damage.reason}; {self._whole} whole members are kept")
+        if opened.trailing:
+            inventory.remark("trailing_bytes", "bytes after the end of the archive are not read")
+
+    def _no_dump(self) -> NotADump:
+        found = ", ".join(f"{n} {kind}" for kind, n in sorted(self._inventory.kinds.items()))
+        if self._opened.is_archive:
+            return NotADump(
+                f"none of the files is XLA's ({found or 'no file at all'})",
+                place=self._opened.name,
+                code="no_xla_files",
+                next_step="Looked for module_NNNN.NAME.*.txt and other files of --xla_dump_to, "
+                "and for texts that start with HloModule.",
+            )
+        return NotADump(
+            "neither an archive nor a text of XLA",
+            place=self._opened.name,
+            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz.",
+        )
+
+    def _remark_on_folders(self) -> None:
+        folders: dict[int, set[str]] = defaultdict(set)
+        for text in self._texts:
+            if text.name.module_id is not None:
+                folders[text.name.module_id].add(text.name.folder)
+        count = max((len(names) for names in folders.values()), default=0)
+        if count > 1:
+            self._inventory.remark(
+                "several_dumps", f"{count} folders hold a module of the same number; all are kept"
+            )
+
+    def _remark_on_steps(self, modules: tuple[ModuleHistory, ...]) -> None:
+        for module in modules:
+            steps = [dump.name.step for dump in module.dumps if dump.name.step is not None]
+            if len(set(steps)) < len(steps):
+                self._inventory.remark(
+                    "colliding_steps",
+                    f"several texts of {module.id} have one number: they may come from "
+                    "several processes that wrote to one folder",
+                )
+
+    def _flags_file(self, modules: tuple[ModuleHistory, ...]) -> str | None:
+        """That of the first module that has one, so that the user's own module decides."""
+        for module in modules:
+            for file in module.files.get("debug_options", ()):
+                if file in self._flags:
+                    return file
+        return next(iter(self._flags), None)
+
+
+def _is_hlo(start: bytes) -> bool:
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4]:
+        start = start.replace(b"\0", b"")
+    text = start.decode(errors="replace").lstrip("\ufeff\ufffd")
+    return _HLO_START.match(text) is not None

@@ -1,0 +1,104 @@
+"""Lines of a log without what loggers and job launchers put in front of them.
+
+XLA's own headers are those of TSL (`2024-07-01 12:57:35.488299: F external/xla/.../f.cc:675] `),
+absl and glog (`F0718 09:12:03.123456   24654 f.cc:31] `) and absl before its start
+(`F0000 00:00:1795996601.195595   24654 f.cc:767] `). Launchers add ranks, times, host names and
+colours. What the launcher wrote, times left out, tells the processes apart that share a log.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line: `stream` is the launcher's mark of the process, `text` the message.
+
+    `severity` is I, W, E or F; "" where a header gives none or there is no header. `file` (base
+    name) and `line` are those of the header, None where the line has none.
+    """
+
+    number: int
+    stream: str
+    text: str
+    severity: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether a logger began a message here."""
+        return self.file is not None
+
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_TIME = re.compile(
+    r"\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+    r"(?:Z|[+-]\d\d:?\d\d)?\]?:?"
+)
+_HEADER = re.compile(
+    r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}: (?P<s1>[IWEF]) (?:tensorflow/\S+ )?"
+    r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +-?\d{1,12} "
+    r"|(?<![\w./])(?P<s3>[IWEF]) "
+    r"|(?<![\w./+\-]))"
+    r"(?P<path>[\w./+\-]{0,240}\.(?:cc|h|cu|cpp|inc|inl|mm)):(?P<line>\d{1,9})\](?: |$)"
+)
+# How job launchers mark the process a line comes from; several may stand in a row.
+_LAUNCHER = re.compile(
+    r"(?:\[(?:rank|default|node|worker|task|proc(?:ess)?)[ _-]?\d{1,6}\]:?"
+    r"|\[\d{1,5},\d{1,5}\]<std(?:err|out)>:?"
+    r"|\((?:[\w.\-]+ )?pid=\d{1,9}(?:, ip=[\w.:]+)?\)"
+    r"|(?:[Pp]rocess|[Rr]ank|[Ww]orker|[Tt]ask|[Hh]ost)[ _-]?\d{1,6}(?: *[:|]|>)"
+    r"|\d{1,5}: (?=\S)"
+    r"|[\w.\-]{1,80} {0,20}\| "
+    r") ?"
+)
+# A header stands near the start of its line; longer lines are instructions.
+_HEADER_WITHIN = 400
+
+
+def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
+    """The lines in order, numbered from 1."""
+    last_prefix = ""
+    for number, raw in enumerate(lines, start=1):
+        text = raw.rstrip("\r\n")
+        if "\x1b" in text:
+            text = _ANSI.sub("", text)
+        if "\r" in text:
+            # A progress bar redraws its line; what stands last was seen last.
+            text = text[text.rfind("\r") + 1 :]
+        found = _HEADER.search(text, 0, _HEADER_WITHIN) if ".c" in text or "]" in text else None
+        if found is None:
+            stream, text = _split_launcher(text, last_prefix)
+            yield LogLine(number, stream, text)
+            continue
+        last_prefix = text[: found.start()]
+        yield LogLine(
+            number,
+            _stream_of(last_prefix),
+            text[found.end() :],
+            found["s1"] or found["s2"] or found["s3"] or "",
+            found["path"].rpartition("/")[2],
+            int(found["line"]),
+        )
+
+
+def _stream_of(prefix: str) -> str:
+    return " ".join(_TIME.sub("", prefix).split()) if prefix else ""
+
+
+def _split_launcher(text: str, last_prefix: str) -> tuple[str, str]:
+    if last_prefix and text.startswith(last_prefix):
+        return _stream_of(last_prefix), text[len(last_prefix) :]
+    place = 0
+    while place < len(text):
+        found = _LAUNCHER.match(text, place)
+        if found is None and (found := _TIME.match(text, place)):
+            end = found.end() + (text[found.end() : found.end() + 1] == " ")
+        elif found is not None:
+            end = found.end()
+        else:
+            break
+        place = end
+    return _stream_of(text[:place]), text[place:]

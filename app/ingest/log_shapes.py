@@ -1,0 +1,257 @@
+"""What one message of a log says: the shapes of failures that XLA and its surroundings print.
+
+A message comes in with the place that its header named; out comes a `CheckFailure`, or None where
+the message is no failure. Which of several failures is the cause is not decided here.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from app.ingest.conditions import mask, split_check
+from app.model.dump import CheckFailure
+
+TEXT_CHARACTERS = 4000
+
+
+@dataclass(slots=True)
+class Message:
+    """A message with the lines that belong to it; `origin` says what began it.
+
+    `exception` is the class of a Python exception; `stack` the symbols of frames printed below.
+    """
+
+    log: str
+    number: int
+    stream: str
+    origin: str
+    lines: list[str]
+    severity: str = ""
+    file: str | None = None
+    line: int | None = None
+    exception: str | None = None
+    stack: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str:
+        """All lines, without blank ones at the end."""
+        return "\n".join(self.lines).strip()
+
+
+STATUS_CODES = (
+    "CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS "
+    "PERMISSION_DENIED UNAUTHENTICATED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE "
+    "UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
+).split()
+# To 2022 `Internal: ...`, upper case since.
+_OLD_CODES = {code.title().replace("_", " "): code for code in STATUS_CODES} | {
+    code.title().replace("_", ""): code for code in STATUS_CODES
+}
+STATUS = re.compile(rf"(?P<code>{'|'.join([*STATUS_CODES, *_OLD_CODES])}): ")
+
+# What wraps a status on its way up; each may stand once more inside the next.
+_WRAPPER = re.compile(
+    r"(?:Bad StatusOr access: |BadStatusOrAccess: |Compilation failed: |Compilation failure: "
+    r"|Execution of replica \d{1,9} failed: |XLA FFI call failed: |Status: |what\(\): +"
+    r"|Failed to execute XLA Runtime executable: |run time error: |(?:[Ee]rror|status): )"
+)
+_CHECK = re.compile(r"Check failed: ?")
+_TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1,9})\)$")
+_RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
+_NON_OK = re.compile(r"Non-OK-status: (?P<condition>.{1,400}?)(?:\s+[Ss]tatus: |\n|$)", re.S)
+_CONTEXT = re.compile(r"during context \[(?P<context>[^\]\n]{0,200})\]: ")
+_FAILED_AFTER = re.compile(r"^Failed after (?P<pass>[^\n]{1,200}?)\s*$", re.M)
+_PLACE = re.compile(r"(?P<path>[\w./+\-]{1,300}\.(?:cc|h|cu|cpp)):(?P<line>\d{1,9}): ")
+_CUDNN_PLACE = re.compile(r"\bin (?P<path>[\w./+\-]{1,300}\.cc)\((?P<line>\d{1,9})\): ")
+_MEMORY = re.compile(
+    r"[Oo]ut of memory|OutOfMemory|Ran out of memory|ran out of memory|CompileTime\w{1,40}Oom"
+    r"|Failed to allocate (?:request|\d)|Out of host memory|exceed\w* (?:available|scoped|the) \w*"
+    r" ?(?:memory|vmem|hbm)|Attempting to (?:allocate|reserve)|Buffer\w*AllocationFailure"
+)
+_STUCK = re.compile(
+    r"This thread has been waiting for|Termination timeout for|joined the rendezvous, however"
+)
+_UNSTUCK = re.compile(r"(?:This thread|Thread) is unstuck")
+_FATAL_TIMEOUT = re.compile(r"Termination timeout for")
+
+
+def failure_of(message: Message) -> CheckFailure | None:
+    """The failure that a message states, None when it states none."""
+    text = message.text
+    if message.origin == "signal":
+        return _failure(message, "signal", text)
+    if message.origin == "exception":
+        return _of_exception(message, text)
+    if message.severity in ("I", "W"):
+        return None
+    if found := _CHECK.search(text, 0, 200):
+        return _of_check(message, text[found.end() :])
+    if message.severity == "F":
+        return _of_fatal(message, text)
+    if _STUCK.search(text, 0, 400):
+        kind = "fatal" if _FATAL_TIMEOUT.search(text, 0, 400) else "hang"
+        return _failure(message, kind, text, file=message.file, line=message.line)
+    if "RET_CHECK failure" in text[:400] or _states_failure(message, text):
+        return _of_status(message, text)
+    return None
+
+
+def is_stuck(text: str) -> bool:
+    """Whether a message warns of participants that wait for each other."""
+    return _STUCK.search(text, 0, 400) is not None
+
+
+def is_unstuck(text: str) -> bool:
+    """Whether a message takes such a warning back."""
+    return _UNSTUCK.search(text, 0, 400) is not None
+
+
+def _states_failure(message: Message, text: str) -> bool:
+    if message.origin == "bare":
+        return True
+    # An error line of a logger is most often a complaint; these are the ends of something.
+    return bool(re.match(r"Execution of replica \d{1,9} failed: |Non-OK-status: ", text)) or (
+        message.file == "status_macros.cc" and STATUS.match(text) is not None
+    )
+
+
+def _of_check(message: Message, text: str) -> CheckFailure:
+    file, line = message.file, message.line
+    if file is None and (found := _TRAILING_PLACE.search(text.partition("\n")[0])):
+        file, line = found["file"], int(found["line"])
+        text = text[: found.start()] + text[found.end() :]
+    checked = split_check(file, text)
+    subject = checked.condition
+    if checked.values and STATUS.search(checked.values):
+        # CHECK_OK: the condition is the same everywhere, the status tells faults apart.
+        subject += " " + mask(checked.values)
+    found = STATUS.search(checked.values or "")
+    return _failure(
+        message,
+        "check",
+        f"Check failed: {text}",
+        subject,
+        file=file,
+        line=line,
+        condition=checked.condition or None,
+        values=checked.values,
+        status=_code(found["code"]) if found else None,
+    )
+
+
+def _of_fatal(message: Message, text: str) -> CheckFailure:
+    found = _NON_OK.match(text)
+    if found is None:
+        if "RET_CHECK failure" in text[:400]:
+            return _of_status(message, text)
+        return _failure(message, "fatal", text, file=message.file, line=message.line)
+    rest = text[found.end() :]
+    inner = _of_status(message, rest) if rest else None
+    return _failure(
+        message,
+        "status" if inner is None else inner.kind,
+        text,
+        f"{' '.join(found['condition'].split())} {mask(rest)}",
+        file=message.file,
+        line=message.line,
+        condition=" ".join(found["condition"].split()),
+        status=inner.status if inner else None,
+    )
+
+
+def _of_exception(message: Message, text: str) -> CheckFailure | None:
+    if message.exception in ("KeyboardInterrupt", "SystemExit"):
+        return None
+    known = (message.exception or "").endswith(("XlaRuntimeError", "JaxRuntimeError"))
+    if known or STATUS.search(text, 0, 300):
+        return _of_status(message, text)
+    return _failure(message, "python", text, f"{message.exception}: {mask(text)}")
+
+
+def _of_status(message: Message, text: str) -> CheckFailure:
+    """A status text, whatever wraps it."""
+    body, status = _unwrapped(text)
+    context = _CONTEXT.search(body, 0, 400)
+    after = _FAILED_AFTER.search(text)
+    what = body[context.end() :] if context else body
+    kind = "verifier" if context or after else "status"
+    file, line, condition, subject = _place_of(what)
+    if found := _RET_CHECK.search(what, 0, 400):
+        file, line = found["path"].rpartition("/")[2], int(found["line"])
+        checked = split_check(file, what[found.end() :])
+        condition = subject = checked.condition
+        kind = "verifier" if kind == "verifier" else "ret_check"
+    elif kind == "status" and _MEMORY.search(text, 0, 2000):
+        kind = "oom"
+    return _failure(
+        message,
+        kind,
+        text,
+        subject or f"{status or ''}: {mask(what)}".removeprefix(": "),
+        file=file,
+        line=line,
+        condition=condition,
+        status=status,
+        context=context["context"] if context else None,
+        failed_after=after["pass"] if after else None,
+    )
+
+
+def _unwrapped(text: str) -> tuple[str, str | None]:
+    status: str | None = None
+    place = 0
+    while place < len(text):
+        if found := STATUS.match(text, place):
+            # An outer UNKNOWN or INTERNAL only says that something below failed.
+            status = _code(found["code"])
+        else:
+            found = _WRAPPER.match(text, place)
+        if found is None:
+            break
+        place = found.end()
+    if status is None and (found := STATUS.search(text, 0, 300)):
+        return text[found.end() :], _code(found["code"])
+    return text[place:], status
+
+
+def _place_of(text: str) -> tuple[str | None, int | None, str | None, str]:
+    found = _PLACE.match(text) or _CUDNN_PLACE.search(text, 0, 2000)
+    if found is None:
+        return None, None, None, ""
+    subject = mask(text[found.end() :] if found.start() == 0 else text)
+    return found["path"].rpartition("/")[2], int(found["line"]), None, subject
+
+
+def _code(word: str) -> str:
+    return _OLD_CODES.get(word, word)
+
+
+def _failure(
+    message: Message,
+    kind: str,
+    text: str,
+    subject: str | None = None,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    condition: str | None = None,
+    values: str | None = None,
+    status: str | None = None,
+    context: str | None = None,
+    failed_after: str | None = None,
+) -> CheckFailure:
+    about = mask(text) if subject is None else subject
+    return CheckFailure(
+        kind=kind,
+        text=text.strip()[:TEXT_CHARACTERS],
+        signature=f"{kind}:{file or ''}:{about}",
+        log=message.log,
+        line_number=message.number,
+        file=file,
+        line=line,
+        condition=condition,
+        values=values,
+        status=status,
+        context=context,
+        failed_after=failed_after,
+        stack=tuple(message.stack),
+    )
