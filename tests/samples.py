@@ -9,7 +9,11 @@ SAMPLE_DUMPS = Path(__file__).resolve().parent.parent / "sample_dumps"
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFinding:
-    """What one finding of a right report holds; `sources` are `file:line` without folders."""
+    """What one finding of a right report holds.
+
+    Its culprits are `instructions` at `sources` (`file:line`, without folders) and never
+    `innocent`; its words or evidence have all of `mentions`.
+    """
 
     kind: str
     severity: str
@@ -17,6 +21,7 @@ class ExpectedFinding:
     instructions: frozenset[str]
     sources: frozenset[str]
     innocent: frozenset[str]
+    mentions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ def _load(path: Path) -> Sample:
                 instructions=frozenset(item["instructions"]),
                 sources=frozenset(item["sources"]),
                 innocent=frozenset(item["innocent"]),
+                mentions=tuple(item["mentions"]),
             )
             for item in answer.get("findings", [])
         ),

@@ -1,7 +1,10 @@
 """Settings come from the environment with units, mistakes in it are told; errors tell all parts."""
 
+import ast
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,19 +63,21 @@ def test_settings_never_change() -> None:
         Settings().max_members = 1  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_numbers_say_their_unit() -> None:
-    counted = {
-        "job_workers",
-        "max_instructions",
-        "max_members",
-        "max_name_depth",
-        "max_open_jobs",
-        "max_requests_per_minute",
-        "max_uploads_per_hour",
-    }
-    for item in fields(Settings):
-        if item.type is int and item.name not in counted:
-            assert item.name.endswith(("_bytes", "_s", "_days", "_port", "_count")), item.name
+def test_names_say_the_unit_that_their_description_has() -> None:
+    code = ast.parse(inspect.getsource(settings))
+    (body,) = (n.body for n in code.body if isinstance(n, ast.ClassDef) and n.name == "Settings")
+    described = 0
+    for item, text in pairwise(body):
+        match item, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=str(d))
+            ):
+                described += 1
+                assert name.endswith("_bytes") == d.startswith("Bytes "), name
+                assert name.endswith("_s") == d.startswith("Seconds "), name
+            case _:
+                pass
+    assert described == len(fields(Settings))
 
 
 def test_packaged_folders_exist() -> None:
