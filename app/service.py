@@ -4,7 +4,6 @@ Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. 
 stands in its own room; here they are put in order.
 """
 
-
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +21,6 @@ from app.model.facts import Facts, LoopHistory
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.rules.frame import run_rules
 from app.settings import Settings
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,9 @@ def examine(
     question = question or Question()
     if source is None and not question.logs:
         raise UsageError("nothing to analyse: give a dump, a log, or both")
-    contents = load_dump(source, settings=settings, name=name, progress=progress) if source else None
+    contents = (
+        load_dump(source, settings=settings, name=name, progress=progress) if source else None
+    )
     log = merge_logs([read_log(entry.text, name=entry.name) for entry in question.logs])
     facts = gather_facts(contents, log, question, progress)
     progress("rules", 0, None)

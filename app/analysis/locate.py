@@ -81,15 +81,12 @@ def failing_module(
     return None, "every module in the dump was optimized to the end"
 
 
-def _holding_most(
-    modules: Sequence[ModuleHistory], names: Sequence[str]
-) -> ModuleHistory | None:
+def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> ModuleHistory | None:
     """The one module whose newest text defines most of the named instructions, if one leads."""
     if not names:
         return None
     counts = [
-        (sum(any(c.get(n) for c in m.last.module.computations) for n in names), m)
-        for m in modules
+        (sum(any(c.get(n) for c in m.last.module.computations) for n in names), m) for m in modules
     ]
     best = max(count for count, _ in counts)
     leaders = [m for count, m in counts if count == best]
@@ -97,6 +94,8 @@ def _holding_most(
 
 
 def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
+    if cause.failed_after == "pipeline-start":
+        return _Pass(None, "certain", "the verifier refused the module before any pass had run")
     if cause.failed_after:
         return _Pass(cause.failed_after, "certain", "the log says `Failed after`")
     last = module.last.name if module else None
@@ -114,4 +113,7 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
     if last is not None and last.before is not None and last.before != "pipeline-end":
         how = f"the newest dump says that {last.before} was next: it, or any later pass"
         return _Pass(last.before, "possible", how)
+    if last is not None and last.before == "pipeline-end":
+        how = f"the newest text ends the pipeline {last.pipeline}: something after it"
+        return _Pass(None, "possible", how)
     return _Pass(None, "possible", "nothing says which pass was running")

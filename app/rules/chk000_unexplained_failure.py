@@ -79,6 +79,8 @@ def _message(facts: Facts, failure: Failure, named: tuple[tuple[Culprit, Evidenc
     parts = ["No rule explains this failure; what follows is what the files say of it."]
     if failure.pass_:
         parts.append(f"It happened in {failure.pass_} ({failure.confidence}: {failure.how}).")
+    elif failure.how:
+        parts.append(f"The pass is not known ({failure.how}).")
     releases = facts.environment.jaxlib.releases
     if releases:
         parts.append(f"The releases that fit are jaxlib {releases_in_words(releases)}.")
