@@ -106,7 +106,8 @@ def _named_instructions(facts: Facts) -> Iterator[tuple[Culprit, Evidence]]:
     for name in facts.log.names:
         for computation in dump.module.computations:
             instruction = computation.get(name)
-            if instruction is not None:
+            # A message prints an instruction with its operands; inputs are never the fault.
+            if instruction is not None and instruction.opcode not in ("parameter", "constant"):
                 loop: LoopHistory | None = loops.get(computation.name)
                 culprit = instruction_culprit(
                     history,
