@@ -41,10 +41,13 @@ class ChangedBy:
 def changed_by(history: ModuleHistory) -> tuple[ChangedBy, ...]:
     """For each text the pass that made it out of the text before."""
     names = [dump.name for dump in history.dumps]
-    return tuple(
-        ChangedBy(_responsible(names, position), _follows_directly(names, position))
-        for position in range(len(names))
-    )
+    found: list[ChangedBy] = []
+    step: int | None = None
+    for position, name in enumerate(names):
+        alone = position == 0 or _follows_directly(names[position - 1], name, step)
+        found.append(ChangedBy(_responsible(names, position), alone))
+        step = name.step if name.step is not None else step
+    return tuple(found)
 
 
 def speaks_for(name: str | None, kind: LoopEventKind) -> bool:
@@ -59,9 +62,10 @@ def takes_part(name: str | None, kind: LoopEventKind) -> bool:
 
 def _responsible(names: Sequence[DumpName], position: int) -> str | None:
     name = names[position]
-    if name.after != _START or position == 0:
-        return None if name.after == _START else name.after
-    around = names[position - 1].pipeline
+    if name.after != _START:
+        return name.after
+    earlier = (names[index].pipeline for index in range(position - 1, -1, -1))
+    around = next((pipeline for pipeline in earlier if pipeline is not None), None)
     if around is None or around == name.pipeline:
         return None
     for later in names[position + 1 :]:
@@ -70,14 +74,12 @@ def _responsible(names: Sequence[DumpName], position: int) -> str | None:
     return None
 
 
-def _follows_directly(names: Sequence[DumpName], position: int) -> bool:
+def _follows_directly(before: DumpName, name: DumpName, step: int | None) -> bool:
     """Whether no text is missing before this one; a hole in the steps is one or more.
 
-    The text after all optimizations follows the last pass directly and the first text not at all.
+    `step` is the last one counted so far. The text after all optimizations follows the last pass
+    directly and the first text not at all.
     """
-    if position == 0:
-        return True
-    name, before = names[position], names[position - 1]
     if name.step is None:
-        return before.step is not None or name.kind == before.kind
-    return name.step == (0 if before.step is None else before.step + 1)
+        return step is not None or name.kind == before.kind == "after_optimizations"
+    return name.step == (0 if step is None else step + 1)

@@ -52,23 +52,16 @@ def repaired_source(
 def source_from_callees(module: Module, instruction: Instruction) -> Source | None:
     """The place that the called computations point to: an inference, never stated.
 
-    For a while: that of the condition's comparison or the counter's step, which JAX gives the
-    line of the loop itself, else the call that all of the body was traced in, else the commonest
-    place in the body. For others: the callee's root, else its commonest place.
+    For a while: that of the condition's comparison or the counter's step, which JAX mostly gives
+    the line of the loop itself, else the call that all of the body was traced in, else the
+    commonest place in the body. For others: the callee's root, else its commonest place.
     """
-    called = dict(module.callees(instruction))
     if instruction.opcode == "while":
-        condition, body = called.get("condition"), called.get("body")
-        marks = [] if condition is None else [condition.root]
-        if body is not None:
-            marks.extend(_scalar_steps(body))
-        return (
-            _first_source(module, marks)
-            or (None if body is None else _common_caller(module, body))
-            or _commonest_source(module, body)
+        return _source_inside_loop(module, instruction)
+    for _, computation in module.callees(instruction):
+        found = _first_source(module, [computation.root]) or _commonest(
+            list(_sources_in(module, computation))
         )
-    for computation in called.values():
-        found = _first_source(module, [computation.root]) or _commonest_source(module, computation)
         if found is not None:
             return found
     return None
@@ -129,6 +122,19 @@ def _source_of_loop(
     return None
 
 
+def _source_inside_loop(module: Module, loop: Instruction) -> Source | None:
+    called = dict(module.callees(loop))
+    condition, body = called.get("condition"), called.get("body")
+    marks = [] if condition is None else [condition.root]
+    if body is not None:
+        marks.extend(_scalar_steps(body))
+    inside = [] if body is None else list(_sources_in(module, body))
+    marked = _first_source(module, marks)
+    if marked is not None and _is_around(marked, inside):
+        return marked
+    return _common_caller(inside) or marked or _commonest(inside)
+
+
 def _source_before(
     history: ModuleHistory, position: int, computation: Computation, instruction: Instruction
 ) -> tuple[Source, int, bool] | None:
@@ -177,12 +183,10 @@ def _first_source(module: Module, instructions: Iterable[Instruction]) -> Source
     return None
 
 
-def _commonest_source(module: Module, computation: Computation | None) -> Source | None:
-    if computation is None:
-        return None
+def _commonest(sources: Sequence[Source]) -> Source | None:
     places: Counter[tuple[str, int]] = Counter()
     first: dict[tuple[str, int], Source] = {}
-    for source in _sources_in(module, computation):
+    for source in sources:
         place = (source.file, source.line)
         places[place] += 1
         first.setdefault(place, source)
@@ -190,23 +194,36 @@ def _commonest_source(module: Module, computation: Computation | None) -> Source
     return first[max(places, key=lambda place: places[place])] if places else None
 
 
-def _common_caller(module: Module, body: Computation) -> Source | None:
-    """The innermost call that all of the body was traced in: the line that made the loop.
+def _is_around(place: Source, inside: Sequence[Source]) -> bool:
+    """Whether at least half of a body was traced in a call at this place.
 
-    Only texts with a frame table (from jaxlib 0.8.2 on) tell. A frame that is every
-    instruction's own place is a line of the body, not the call around it.
+    The condition of a `lax.while_loop` is the user's and stands at a line of its own. Texts
+    without a frame table (before jaxlib 0.8.2) do not tell, and then it may be.
     """
-    sources = list(_sources_in(module, body))
-    if not sources or not all(source.frames for source in sources):
+    framed = [source for source in inside if source.frames]
+    around = sum(
+        any((frame.file, frame.line) == (place.file, place.line) for frame in source.frames)
+        for source in framed
+    )
+    return 2 * around >= len(framed)
+
+
+def _common_caller(inside: Sequence[Source]) -> Source | None:
+    """The innermost call that all of a loop's body was traced in: the line that made the loop.
+
+    Only texts with a frame table tell. A frame that is every instruction's own place is a line of
+    the body, not the call around it.
+    """
+    if not inside or not all(source.frames for source in inside):
         return None
-    shared = set(sources[0].frames).intersection(*(source.frames for source in sources))
-    for position, frame in enumerate(sources[0].frames):
-        if frame in shared and any(source.frames[0] != frame for source in sources):
+    shared = set(inside[0].frames).intersection(*(source.frames for source in inside))
+    for position, frame in enumerate(inside[0].frames):
+        if frame in shared and any(source.frames[0] != frame for source in inside):
             return Source(
                 file=frame.file,
                 line=frame.line,
                 function=frame.function,
-                frames=sources[0].frames[position:],
+                frames=inside[0].frames[position:],
             )
     return None
 
