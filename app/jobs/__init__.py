@@ -4,7 +4,8 @@ Takes a store with queued jobs and leaves, for each, a bundle or the reason why 
 plain words. `Runner` is the seam at which other ways of running can be put in.
 """
 
+from app.jobs.endings import OWN_FAULTS
 from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 
-__all__ = ["LocalRunner", "Runner"]
+__all__ = ["OWN_FAULTS", "LocalRunner", "Runner"]

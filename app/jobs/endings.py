@@ -20,6 +20,9 @@ def problem_of(outcome: Outcome, limits: Limits, *, name: str) -> Problem:
     return problem_from(outcome.refusal or _failure(outcome, limits, name))
 
 
+OWN_FAULTS = frozenset({"analysis_fault", "crashed", "killed", "worker_lost"})
+"""Codes of endings that are no fault of the upload."""
+
 NO_SPACE = Problem(
     code="no_space",
     message="the server's disk has no room left for the report",

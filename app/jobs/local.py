@@ -13,7 +13,7 @@ from app.jobs.budget import limits_for, portable_settings
 from app.jobs.endings import NO_SPACE, problem_of
 from app.sandbox import Ending, Limits, Outcome, run_child
 from app.settings import Settings
-from app.store import Job, NoSpace, ReportRow, Store
+from app.store import Attachment, Job, NoSpace, ReportRow, Store
 
 _LOG = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class LocalRunner:
             bundle = folder / "report.bundle"
             outcome = run_child(
                 self._target,
-                self._arguments(row, bundle),
+                self._arguments(row, folder, bundle),
                 limits=limits,
                 folder=folder,
                 progress=watch.note,
@@ -138,10 +138,10 @@ class LocalRunner:
         if not self._store.jobs.finish(claimed, incoming, summary, now=time.time()):
             self._store.blobs.discard(incoming)
 
-    def _arguments(self, row: ReportRow, bundle: Path) -> dict[str, Any]:
+    def _arguments(self, row: ReportRow, folder: Path, bundle: Path) -> dict[str, Any]:
         archive = next(iter(row.attached("archive")), None)
         return {
-            "archive": str(self._store.blobs.path(archive.blob)) if archive else None,
+            "archive": str(self._named(archive, folder)) if archive else None,
             "name": archive.name if archive else "",
             "logs": [
                 (log.name, str(self._store.blobs.path(log.blob))) for log in row.attached("log")
@@ -152,6 +152,13 @@ class LocalRunner:
             "settings": portable_settings(self._settings),
             "bundle": str(bundle),
         }
+
+    def _named(self, archive: Attachment, folder: Path) -> Path:
+        # A single text says by its name which pass it is from; blobs are named by their digest.
+        place = folder / "input"
+        place.mkdir()
+        (place / archive.name).symlink_to(self._store.blobs.path(archive.blob))
+        return place / archive.name
 
 
 class _Watch:

@@ -1,0 +1,262 @@
+"""The API under /api/v1: send a dump, ask how far it is, read the report, delete it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from app.store import ReportRow
+from app.web.guard import client_of
+from app.web.intake import bearer_of, take_upload
+from app.web.services import (
+    Services,
+    delete_report_of,
+    find_report,
+    open_bundle,
+    services_of,
+)
+from app.web.wire import (
+    CreatedReport,
+    ErrorBody,
+    ReportState,
+    Threshold,
+    created_of,
+    state_of,
+)
+
+MAX_WAIT_S = 300
+_POLL_S = 0.25
+
+router = APIRouter(prefix="/api/v1", tags=["reports"])
+
+InServices = Annotated[Services, Depends(services_of)]
+WaitSeconds = Annotated[
+    float, Query(ge=0, le=MAX_WAIT_S, description="answer only when it is over, or after this long")
+]
+FailOn = Annotated[Threshold, Query(description="the least severity for which `failed` is true")]
+
+
+def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": ErrorBody} for status in (400, *statuses, 429, 500)}
+
+
+_UPLOAD_ERRORS = _errors(401, 403, 408, 413, 415, 422, 503, 507)
+_RAW_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The dump as it is: .tar.gz, .tar.zst, .tar, .zip, or one HLO text.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_ANY_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            **_RAW_BODY["requestBody"]["content"],
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "dump": {"type": "string", "format": "binary"},
+                        "log": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "description": "files or pasted text, repeatable",
+                        },
+                        "flags": {"type": "string", "description": "the run's XLA_FLAGS"},
+                        "release": {"type": "string", "description": "the run's jaxlib release"},
+                        "hung": {"type": "string", "description": "1: killed because it hung"},
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+class _Words:
+    """What may be said of a raw body in the query; read again where the body is."""
+
+    def __init__(
+        self,
+        name: Annotated[str, Query(description="the dump's file name")] = "",
+        log: Annotated[str, Query(description="the run's log, where it is short")] = "",
+        flags: Annotated[str, Query(description="the run's XLA_FLAGS")] = "",
+        release: Annotated[str, Query(description="the run's jaxlib release")] = "",
+        hung: Annotated[str, Query(description="1: killed because it hung")] = "",
+    ) -> None:
+        del log, flags, release, hung
+        self.name = name
+
+
+@router.post(
+    "/reports",
+    status_code=201,
+    response_model=CreatedReport,
+    responses=_UPLOAD_ERRORS,
+    openapi_extra=_ANY_BODY,
+    operation_id="create_report",
+    summary="Send a dump, a log, or both",
+)
+async def create_report(
+    request: Request,
+    services: InServices,
+    words: Annotated[_Words, Depends()],
+    wait: WaitSeconds = 0,
+    fail_on: FailOn = "error",
+) -> Response:
+    """The body is the dump itself, or a form with `dump`, `log`, `flags`, `release` and `hung`."""
+    return await _create(request, services, words.name, wait, fail_on)
+
+
+@router.put(
+    "/reports",
+    status_code=201,
+    response_model=CreatedReport,
+    responses=_UPLOAD_ERRORS,
+    openapi_extra=_RAW_BODY,
+    operation_id="put_report",
+    summary="Send a dump as the body",
+)
+async def put_report(
+    request: Request,
+    services: InServices,
+    words: Annotated[_Words, Depends()],
+    wait: WaitSeconds = 0,
+    fail_on: FailOn = "error",
+) -> Response:
+    """What `curl -T dump.tar.gz` sends to this address."""
+    return await _create(request, services, words.name, wait, fail_on)
+
+
+@router.put(
+    "/reports/{file_name}",
+    status_code=201,
+    response_model=CreatedReport,
+    responses=_UPLOAD_ERRORS,
+    openapi_extra=_RAW_BODY,
+    operation_id="put_named_report",
+    summary="Send a dump as the body, under its file's name",
+)
+async def put_named_report(
+    request: Request,
+    file_name: str,
+    services: InServices,
+    words: Annotated[_Words, Depends()],
+    wait: WaitSeconds = 0,
+    fail_on: FailOn = "error",
+) -> Response:
+    """What `curl -T dump.tar.gz` sends to the address that ends in `/reports/`."""
+    return await _create(request, services, words.name or file_name, wait, fail_on)
+
+
+@router.get(
+    "/reports/{report_id}",
+    responses=_errors(404, 422),
+    operation_id="get_report_state",
+    summary="How far a report is",
+)
+async def get_state(
+    request: Request,
+    report_id: str,
+    services: InServices,
+    wait: WaitSeconds = 0,
+    fail_on: FailOn = "error",
+) -> ReportState:
+    """The state of the analysis, and what came of it in a few words."""
+    row = await run_in_threadpool(find_report, services, report_id)
+    row = await _settled(request, services, row, wait)
+    return state_of(row, report_id, services.settings, fail_on)
+
+
+@router.get(
+    "/reports/{report_id}/report",
+    response_class=JSONResponse,
+    responses=_errors(404, 409, 422),
+    operation_id="get_report",
+    summary="The report itself",
+)
+def get_report(report_id: str, services: InServices) -> Response:
+    """The report as JSON (`schema_version` 1), once there is one."""
+    with open_bundle(services, find_report(services, report_id)) as bundle:
+        return Response(bundle.report_json(), media_type="application/json")
+
+
+async def _watched(report_id: str, services: InServices) -> ReportRow:
+    return await run_in_threadpool(find_report, services, report_id)
+
+
+async def _stream_slot(request: Request, services: InServices) -> AsyncIterator[None]:
+    with services.stream_slots.hold(client_of(request.scope)):
+        yield
+
+
+@router.get(
+    "/reports/{report_id}/events",
+    response_class=EventSourceResponse,
+    responses=_errors(404),
+    operation_id="watch_report",
+    summary="Follow the analysis as server-sent events",
+)
+async def watch(
+    report_id: str,
+    services: InServices,
+    row: Annotated[ReportRow, Depends(_watched)],
+    slot: Annotated[None, Depends(_stream_slot)],
+) -> AsyncIterator[ServerSentEvent]:
+    """A `state` event whenever something changed; the stream ends when the analysis has."""
+    del slot
+    shown: ReportState | None = None
+    while True:
+        state = state_of(row, report_id, services.settings)
+        if state != shown:
+            shown = state
+            yield ServerSentEvent(data=state, event="state")
+        if row.is_over:
+            return
+        await asyncio.sleep(_POLL_S)
+        row = await run_in_threadpool(find_report, services, report_id)
+
+
+@router.delete(
+    "/reports/{report_id}",
+    status_code=204,
+    responses=_errors(401, 404),
+    operation_id="delete_report",
+    summary="Delete a report, its dump and its logs",
+)
+def delete_report(request: Request, report_id: str, services: InServices) -> None:
+    """Needs `Authorization: Bearer` with the `delete_token` given when it was sent."""
+    delete_report_of(services, find_report(services, report_id), bearer_of(request))
+
+
+async def _create(
+    request: Request, services: Services, name: str, wait: float, fail_on: Threshold
+) -> Response:
+    secrets = await take_upload(request, services, name=name)
+    row = await run_in_threadpool(find_report, services, secrets.report_id)
+    row = await _settled(request, services, row, wait)
+    created = created_of(row, secrets, services.settings, fail_on)
+    return JSONResponse(created.model_dump(), 201, {"Location": created.url})
+
+
+async def _settled(
+    request: Request, services: Services, row: ReportRow, wait_s: float
+) -> ReportRow:
+    """The report when it is over or `wait_s` seconds have passed, whichever comes first."""
+    if row.is_over or not wait_s:
+        return row
+    deadline = time.monotonic() + wait_s
+    with services.wait_slots.hold(client_of(request.scope)):
+        while not row.is_over and time.monotonic() < deadline:
+            await asyncio.sleep(min(_POLL_S, wait_s))
+            newer = await run_in_threadpool(services.store.reports.find_key, row.key)
+            if newer is None or await request.is_disconnected():
+                break
+            row = newer
+    return row

@@ -1,0 +1,68 @@
+"""The application: rooms put together at start, taken apart at the end."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from importlib import metadata
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from app.errors import AppError
+from app.jobs import LocalRunner, Runner
+from app.settings import Settings, static_dir
+from app.store import NoSpace, Store
+from app.web import api, pages
+from app.web.guard import Guard
+from app.web.problems import handle
+from app.web.rates import Rate
+from app.web.services import Services
+
+RunnerFor = Callable[[Store, Settings], Runner]
+
+
+def create_app(settings: Settings, *, runner_for: RunnerFor = LocalRunner) -> FastAPI:
+    """The application; its store is opened, and its jobs are run, while its lifespan lasts.
+
+    `runner_for` makes what runs the jobs.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        store = await run_in_threadpool(
+            Store, settings.data_dir, floor_bytes=settings.min_free_bytes
+        )
+        runner = runner_for(store, settings)
+        app.state.services = Services(
+            settings=settings,
+            store=store,
+            runner=runner,
+            upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
+        )
+        runner.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(runner.stop)
+            store.close()
+
+    app = FastAPI(
+        title="hloscope",
+        version=metadata.version("hloscope"),
+        description="Send an XLA dump and the log of the failed run; read what happened.",
+        lifespan=lifespan,
+        openapi_url="/api/v1/openapi.json",
+        # Their pages load scripts from elsewhere; /api is our own.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=static_dir()), name="static")
+    for kind in (AppError, NoSpace, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, handle)
+    app.add_middleware(Guard, settings=settings)
+    return app

@@ -1,0 +1,188 @@
+"""The outermost layer: who may ask, what no answer may lack, and what is logged of a request.
+
+Turns away strange hosts, cross-site posts, compressed bodies, secrets in the address and too many
+requests, before anything reads a body. Adds the security headers to every answer, and turns what
+nothing else caught into one that shows only an id.
+"""
+
+import ipaddress
+import logging
+import re
+import socket
+import time
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import UsageError
+from app.settings import Settings
+from app.web.problems import response_to
+from app.web.rates import Rate, TooMany
+
+_LOG = logging.getLogger("app.web.access")
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_UNLISTED = ("/r/", "/api/")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_SECRET_NAMES = frozenset({"token", "access_token", "delete_token", "authorization", "api_key"})
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
+
+
+class Guard:
+    """Wraps the application `app`."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._hosts = known_hosts(settings)
+        self._answers_to_addresses = not settings.allowed_hosts
+        self._rate = Rate(settings.max_requests_per_minute, 60.0)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+        status = 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(scope, MutableHeaders(scope=message))
+            await send(message)
+
+        try:
+            self._check(scope)
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            if status:
+                raise  # half an answer is out: the connection has to break
+            await response_to(scope, error)(scope, receive, send_with_headers)
+        finally:
+            elapsed_ms = 1000 * (time.monotonic() - started)
+            _LOG.info("%s %s %s %.0f ms", scope["method"], _route(scope), status, elapsed_ms)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if not self._is_known(headers.get("host", "")):
+            raise UsageError(
+                "this server does not answer to that host name",
+                place="Host",
+                next_step="Whoever runs the server can allow it with HLOSCOPE_ALLOWED_HOSTS.",
+                code="bad_host",
+            )
+        if not scope["path"].startswith("/static/") and not self._rate.spend(client_of(scope)):
+            raise TooMany(
+                "too many requests came from this address",
+                next_step="Wait a minute.",
+            )
+        _check_request(scope, headers)
+
+    def _is_known(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        if match is None:
+            return False
+        name = match[1].lower().rstrip(".")
+        return name in self._hosts or (self._answers_to_addresses and _is_address(name))
+
+
+def client_of(scope: Scope) -> str:
+    """The address that limits are counted for: all of a home's IPv6 network is one."""
+    client = scope.get("client")
+    if client is None:
+        return ""
+    host: str = client[0]
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    return str(ipaddress.ip_network((address, 64), strict=False))
+
+
+def known_hosts(settings: Settings) -> frozenset[str]:
+    """The host names the server answers to, in lower case."""
+    given = {name.strip().lower() for name in settings.allowed_hosts.split(",")} - {""}
+    names = given or {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
+    own = urlsplit(settings.base_url).hostname
+    return frozenset(names | ({own} if own else set()))
+
+
+def _is_address(name: str) -> bool:
+    # An address cannot be made to point elsewhere, as a name can (DNS rebinding).
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _check_request(scope: Scope, headers: Headers) -> None:
+    secrets = _SECRET_NAMES & {
+        name.lower() for name, _ in parse_qsl(scope["query_string"].decode("latin-1"))
+    }
+    if secrets:
+        raise UsageError(
+            "a secret stands in the address, where logs and histories keep it",
+            place=min(secrets),
+            next_step="Send it as `Authorization: Bearer ...`, and take it out of use.",
+            code="secret_in_address",
+        )
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise UsageError(
+            "compressed bodies are not accepted",
+            place="Content-Encoding",
+            next_step="Send the archive as it is, without the header.",
+            code="content_encoding",
+        )
+    if scope["method"] not in _SAFE_METHODS and _is_cross_site(headers):
+        raise UsageError(
+            "the request was made by a page of another site",
+            place="Origin",
+            next_step="Open this server's own page.",
+            code="cross_site",
+        )
+
+
+def _is_cross_site(headers: Headers) -> bool:
+    fetched_from = headers.get("sec-fetch-site")
+    if fetched_from is not None:
+        return fetched_from not in ("same-origin", "none")
+    # Without Sec-Fetch-Site (plain http to an address) forms of our own pages say "null", since
+    # these are sent with `Referrer-Policy: no-referrer`. A stranger's may say so too, but comes
+    # without the strictly same-site cookie, which is the only right a browser ever holds here.
+    origin = headers.get("origin", "null")
+    return origin != "null" and urlsplit(origin).netloc != headers.get("host", "")
+
+
+def _add_headers(scope: Scope, headers: MutableHeaders) -> None:
+    for name, value in _HEADERS.items():
+        headers[name] = value
+    path: str = scope["path"]
+    if path.startswith("/static/"):
+        headers.setdefault("Cache-Control", "no-cache")
+    else:
+        headers.setdefault("Cache-Control", "private, no-store")
+    if path.startswith(_UNLISTED):
+        headers["X-Robots-Tag"] = "noindex, nofollow"
+
+
+def _route(scope: Scope) -> str:
+    # The pattern, never the path: whoever reads the log shall not be able to open a report.
+    return getattr(scope.get("route"), "path", "-")

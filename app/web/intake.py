@@ -1,0 +1,113 @@
+"""From a request with files to a stored report with a queued job."""
+
+import hmac
+import time
+from collections.abc import AsyncIterator
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from app.errors import UsageError
+from app.store import Question, Secrets
+from app.web.body import body_pieces
+from app.web.guard import client_of
+from app.web.multipart import receive_form
+from app.web.rates import TooMany
+from app.web.receiving import MAX_LOGS, Reception, clean_label, question_from
+from app.web.services import Services
+
+_FORM_OVERHEAD_BYTES = 1 << 20
+
+
+async def take_upload(request: Request, services: Services, *, name: str = "") -> Secrets:
+    """Receive the body of `request`, store it and queue its analysis.
+
+    A `multipart/form-data` body is a form; any other is the dump itself, called `name`, and what
+    else is to be said stands in the query (`name`, `log`, `flags`, `release`, `hung`).
+
+    Raises:
+        AppError, NoSpace: the upload is turned away; nothing of it remains.
+    """
+    check_token(request, services.settings.upload_token)
+    await _check_load(request, services)
+    settings = services.settings
+    with services.upload_slots.hold(client_of(request.scope)):
+        reception = Reception(services.store, settings)
+        pieces = body_pieces(
+            request,
+            max_bytes=settings.max_upload_bytes
+            + MAX_LOGS * settings.max_log_bytes
+            + _FORM_OVERHEAD_BYTES,
+            idle_s=settings.upload_idle_s,
+        )
+        try:
+            content_type = request.headers.get("content-type", "")
+            if content_type.lower().startswith("multipart/"):
+                question = await receive_form(reception, content_type, pieces)
+            else:
+                question = await _receive_raw(reception, request, pieces, name)
+            new = reception.accept(question)
+            secrets = await run_in_threadpool(services.store.reports.create, new, now=time.time())
+        finally:
+            await reception.close()
+    services.runner.wake()
+    return secrets
+
+
+def check_token(request: Request, expected: str) -> None:
+    """Let pass whoever carries the token, or anyone where none is expected.
+
+    Raises:
+        UsageError: the token is missing or another (`bad_token`).
+    """
+    if not expected:
+        return
+    if not hmac.compare_digest(bearer_of(request).encode(), expected.encode()):
+        raise UsageError(
+            "this server takes uploads only with its token",
+            place="Authorization",
+            next_step="Send `Authorization: Bearer TOKEN`; whoever runs the server has it.",
+            code="bad_token",
+        )
+
+
+def bearer_of(request: Request) -> str:
+    """The bearer token of a request, or ""."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+async def _check_load(request: Request, services: Services) -> None:
+    open_jobs = await run_in_threadpool(services.store.jobs.count_open)
+    if open_jobs >= services.settings.max_open_jobs:
+        raise UsageError(
+            f"{open_jobs} analyses are waiting already",
+            next_step="Try again in a while.",
+            code="queue_full",
+        )
+    if not services.upload_rate.spend(client_of(request.scope)):
+        raise TooMany(
+            "too many uploads came from this address in the last hour",
+            next_step="Wait a while, or raise HLOSCOPE_MAX_UPLOADS_PER_HOUR.",
+        )
+
+
+async def _receive_raw(
+    reception: Reception, request: Request, pieces: AsyncIterator[bytes], name: str
+) -> Question:
+    query = request.query_params
+    label = clean_label(name or query.get("name", ""), default="dump")
+    dump = await reception.begin("archive", label)
+    async for piece in pieces:
+        await dump.write(piece)
+    await reception.end(dump)
+    log_text = query.get("log", "")
+    if log_text:
+        log = await reception.begin("log", "log")
+        await log.write(log_text.encode("utf-8", "backslashreplace"))
+        await reception.end(log)
+    return question_from(
+        flags=query.get("flags", ""),
+        release=query.get("release", ""),
+        hung=query.get("hung", ""),
+    )

@@ -1,0 +1,167 @@
+"""Pages for people: sending a dump, watching the analysis, reading the report, deleting it."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+
+from app.report.html import PageLinks, report_page
+from app.report.markdown import report_markdown
+from app.store import ReportRow, Secrets, hash_of
+from app.web.intake import take_upload
+from app.web.reference import api_reference
+from app.web.rendering import Owner, Site, binary_size, render
+from app.web.services import (
+    Services,
+    delete_report_of,
+    find_report,
+    open_bundle,
+    services_of,
+)
+from app.web.stages import progress_words
+from app.web.wire import state_of
+
+router = APIRouter(include_in_schema=False)
+
+InServices = Annotated[Services, Depends(services_of)]
+
+_OWNER_COOKIE = "owner"
+_OWNER_COOKIE_S = 400 * 24 * 3600
+_REFRESH_S = 3
+
+
+@router.api_route("/", methods=["GET", "HEAD"])
+def upload_page(services: InServices) -> Response:
+    """The page on which a dump is sent."""
+    settings = services.settings
+    return HTMLResponse(
+        render(
+            "upload.html",
+            site=Site(),
+            max_upload=binary_size(settings.max_upload_bytes),
+            needs_token=bool(settings.upload_token),
+            data={
+                "max_upload_bytes": settings.max_upload_bytes,
+                "max_log_bytes": settings.max_log_bytes,
+            },
+        )
+    )
+
+
+@router.post("/")
+async def upload(request: Request, services: InServices) -> Response:
+    """Take the form, with or without a script behind it, and go to the report."""
+    secrets = await take_upload(request, services)
+    path = f"/r/{secrets.report_id}"
+    if "application/json" in request.headers.get("accept", ""):
+        response: Response = JSONResponse({"url": path}, 201)
+    else:
+        response = RedirectResponse(path, 303)
+    _remember_owner(response, request, secrets)
+    return response
+
+
+@router.api_route("/r/{report_id}", methods=["GET", "HEAD"])
+def report(request: Request, report_id: str, services: InServices) -> Response:
+    """The report, or how far it is, or why there is none."""
+    row = find_report(services, report_id)
+    site = _site(request, row, report_id)
+    if not row.attached("bundle"):
+        return _job_page(services, row, report_id, site)
+    here = f"/r/{report_id}"
+    with open_bundle(services, row) as bundle:
+        page = report_page(
+            bundle.report(),
+            links=PageLinks(report=here, json=f"{here}/report.json", markdown=f"{here}/report.md"),
+            base_context={"site": site},
+        )
+    return HTMLResponse(page)
+
+
+@router.api_route("/r/{report_id}/report.json", methods=["GET", "HEAD"])
+def report_as_json(report_id: str, services: InServices) -> Response:
+    """The report as JSON."""
+    with open_bundle(services, find_report(services, report_id)) as bundle:
+        return Response(bundle.report_json(), media_type="application/json")
+
+
+@router.api_route("/r/{report_id}/report.md", methods=["GET", "HEAD"])
+def report_as_markdown(report_id: str, services: InServices) -> Response:
+    """The report in brief, as Markdown for a bug thread; as text, so that nothing renders it."""
+    with open_bundle(services, find_report(services, report_id)) as bundle:
+        text = report_markdown(bundle.report())
+    headers = {"Content-Disposition": 'inline; filename="report.md"'}
+    return PlainTextResponse(text, headers=headers)
+
+
+@router.post("/r/{report_id}/delete")
+async def delete(request: Request, report_id: str, services: InServices) -> Response:
+    """Delete the report for the browser that sent it."""
+    row = await run_in_threadpool(find_report, services, report_id)
+    token = request.cookies.get(_OWNER_COOKIE, "")
+    await run_in_threadpool(delete_report_of, services, row, token)
+    response = HTMLResponse(render("deleted.html", site=Site()))
+    response.delete_cookie(_OWNER_COOKIE, path=f"/r/{report_id}")
+    return response
+
+
+@router.api_route("/api", methods=["GET", "HEAD"])
+def reference(request: Request, services: InServices) -> Response:
+    """What the API takes and gives, for people."""
+    operations = api_reference(request.app.openapi())
+    base = services.settings.base_url.rstrip("/") or "http://HOST"
+    return HTMLResponse(render("api.html", site=Site(), operations=operations, base=base))
+
+
+@router.api_route("/healthz", methods=["GET", "HEAD"])
+def health(services: InServices) -> Response:
+    """Whether the server can do its work: the database answers, and the disk has room."""
+    services.store.jobs.count_open()
+    has_room = services.store.blobs.room() > 0
+    return JSONResponse({"ok": has_room}, 200 if has_room else 503)
+
+
+def _job_page(services: Services, row: ReportRow, report_id: str, site: Site) -> Response:
+    state = state_of(row, report_id, services.settings)
+    data: dict[str, Any] = {
+        "state": state.model_dump(),
+        "events": f"/api/v1/reports/{report_id}/events",
+        "poll": f"/api/v1/reports/{report_id}",
+    }
+    page = render(
+        "job.html",
+        site=site,
+        row=row,
+        size=binary_size(row.bytes) if row.bytes else "",
+        problem=row.problem,
+        words=progress_words(row),
+        refresh_s=None if row.is_over else _REFRESH_S,
+        data=data,
+    )
+    return HTMLResponse(page)
+
+
+def _site(request: Request, row: ReportRow, report_id: str) -> Site:
+    token = request.cookies.get(_OWNER_COOKIE, "")
+    if not token or hash_of(token) != row.owner_key:
+        return Site()
+    return Site(owner=Owner(delete_action=f"/r/{report_id}/delete"))
+
+
+def _remember_owner(response: Response, request: Request, secrets: Secrets) -> None:
+    response.set_cookie(
+        _OWNER_COOKIE,
+        secrets.delete_token,
+        max_age=_OWNER_COOKIE_S,
+        path=f"/r/{secrets.report_id}",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )

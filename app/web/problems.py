@@ -1,0 +1,186 @@
+"""Errors on the wire: one table of statuses, one JSON shape, one page.
+
+Whatever goes wrong in a request ends here, with a stable code, the cause, the next step and the
+place. A fault of ours shows nothing but an id, under which the log has the rest.
+"""
+
+import logging
+import uuid
+from collections.abc import Mapping
+from typing import cast
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import Scope
+
+from app.errors import (
+    AppError,
+    BadArchive,
+    InputError,
+    JobFailed,
+    LimitExceeded,
+    NotADump,
+    NotFound,
+    UsageError,
+)
+from app.store import NoSpace, Problem
+from app.web.rendering import render
+
+_LOG = logging.getLogger(__name__)
+
+_STATUS_BY_KIND: Mapping[type[AppError], int] = {
+    NotADump: 415,
+    BadArchive: 422,
+    LimitExceeded: 413,
+    InputError: 422,
+    NotFound: 404,
+    JobFailed: 500,
+    UsageError: 400,
+    AppError: 500,
+}
+
+# Where the same kind of error means another status at this edge.
+_STATUS_BY_CODE: Mapping[str, int] = {
+    "bad_token": 401,
+    "content_encoding": 415,
+    "cross_site": 403,
+    "invalid": 422,
+    "no_space": 507,
+    "not_ready": 409,
+    "queue_full": 503,
+    "too_many_requests": 429,
+    "too_slow": 408,
+}
+
+_RETRY_AFTER_S: Mapping[str, int] = {
+    "no_space": 600,
+    "not_ready": 2,
+    "queue_full": 30,
+    "too_many_requests": 60,
+}
+
+_FRAMEWORK_WORDS: Mapping[int, tuple[str, str, str]] = {
+    404: ("not_found", "there is nothing at this address", "See /api for what there is."),
+    405: ("method_not_allowed", "this address does not take that method", "See /api."),
+}
+
+_TITLES: Mapping[int, str] = {
+    401: "A token is needed",
+    403: "Not from here",
+    404: "Nothing here",
+    405: "Not that way",
+    408: "Too slow",
+    409: "Not ready yet",
+    413: "Too large",
+    415: "Not an XLA dump",
+    422: "This cannot be read",
+    429: "Too many requests",
+    500: "That went wrong",
+    503: "Busy",
+    507: "No room left",
+}
+
+
+def status_of(error: AppError) -> int:
+    """The HTTP status of an error."""
+    status = _STATUS_BY_CODE.get(error.code)
+    if status is not None:
+        return status
+    return next(_STATUS_BY_KIND[kind] for kind in type(error).__mro__ if kind in _STATUS_BY_KIND)
+
+
+def error_body(problem: Problem) -> dict[str, dict[str, str]]:
+    """The one JSON shape of all errors."""
+    return {
+        "error": {
+            "code": problem.code,
+            "message": problem.message,
+            "hint": problem.hint,
+            "where": problem.where,
+        }
+    }
+
+
+def problem_response(
+    scope: Scope, status: int, problem: Problem, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The answer that tells `problem`: a page for a browser, JSON for anyone else."""
+    all_headers = dict(headers or {})
+    if problem.code in _RETRY_AFTER_S:
+        all_headers.setdefault("Retry-After", str(_RETRY_AFTER_S[problem.code]))
+    if status == 401:
+        all_headers["WWW-Authenticate"] = "Bearer"
+    if status in (400, 401, 408, 413, 415, 429, 503, 507):
+        # The rest of a body that will not be read must not be taken for the next request.
+        all_headers["Connection"] = "close"
+    if not wants_page(scope):
+        return JSONResponse(error_body(problem), status, all_headers)
+    title = _TITLES.get(status, "That did not work")
+    page = render("error.html", title=title, status=status, problem=problem)
+    return HTMLResponse(page, status, all_headers)
+
+
+def wants_page(scope: Scope) -> bool:
+    """The client is a browser looking at a page."""
+    path: str = scope["path"]
+    if path.startswith("/api/") or path.endswith(".json"):
+        return False
+    accepted = dict(scope["headers"]).get(b"accept", b"")
+    return b"text/html" in accepted
+
+
+def response_to(scope: Scope, error: Exception) -> Response:
+    """The answer to a request that ended with `error`, whatever it is."""
+    match error:
+        case AppError():
+            return problem_response(scope, status_of(error), problem_from(error))
+        case NoSpace():
+            problem = Problem(
+                "no_space",
+                "the server's disk has no room left",
+                "Try again later, or tell whoever runs the server.",
+            )
+            return problem_response(scope, 507, problem)
+        case RequestValidationError():
+            return problem_response(scope, 422, _from_validation(error))
+        case HTTPException():
+            return _from_framework(scope, error)
+        case _:
+            return _fault(scope, error)
+
+
+def problem_from(error: AppError) -> Problem:
+    """An error in the words that are shown."""
+    return Problem(code=error.code, message=error.cause, hint=error.next_step, where=error.place)
+
+
+async def handle(request: Request, error: Exception) -> Response:
+    """The application's handler for every error it knows."""
+    return response_to(request.scope, error)
+
+
+def _from_validation(error: RequestValidationError) -> Problem:
+    first = cast("Mapping[str, object]", error.errors()[0])
+    where = ".".join(str(part) for part in cast("tuple[object, ...]", first["loc"]))
+    # The value itself is not repeated: it may be anything, and is the client's own.
+    return Problem("invalid", str(first["msg"]), "See /api for what this address takes.", where)
+
+
+def _from_framework(scope: Scope, error: HTTPException) -> Response:
+    code, message, hint = _FRAMEWORK_WORDS.get(
+        error.status_code, ("refused", str(error.detail), "See /api.")
+    )
+    return problem_response(scope, error.status_code, Problem(code, message, hint), error.headers)
+
+
+def _fault(scope: Scope, error: Exception) -> Response:
+    fault = uuid.uuid4().hex[:12]
+    _LOG.error("fault %s: %s", fault, scope["method"], exc_info=error)
+    problem = Problem(
+        "internal",
+        "the server met a fault of its own",
+        f"Please report this with the number {fault}; the server's log has the rest.",
+    )
+    return problem_response(scope, 500, problem)

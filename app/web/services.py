@@ -1,0 +1,89 @@
+"""What the handlers of one application share, made once when it starts."""
+
+import hmac
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from app.bundle import Bundle
+from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
+from app.jobs import OWN_FAULTS, Runner
+from app.settings import Settings
+from app.store import Problem, ReportRow, Store, hash_of
+from app.web.rates import Rate, Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Settings, the store, the runner of jobs, and the counters that limits need."""
+
+    settings: Settings
+    store: Store
+    runner: Runner
+    upload_rate: Rate
+    upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
+    stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))
+    wait_slots: Slots = field(default_factory=lambda: Slots(12, 400, "waiting requests"))
+
+
+async def services_of(request: Request) -> Services:
+    """The services of the application that got `request`."""
+    services: Services = request.app.state.services
+    return services
+
+
+def find_report(services: Services, report_id: str) -> ReportRow:
+    """The report of this id.
+
+    Raises:
+        NotFound: it never was, or is deleted; told alike.
+    """
+    row = services.store.reports.find(report_id)
+    if row is None:
+        raise NotFound(
+            "there is no report at this address",
+            next_step="It may have been deleted; whoever sent you the link knows.",
+        )
+    return row
+
+
+def open_bundle(services: Services, row: ReportRow) -> Bundle:
+    """The bundle of a finished report, to be closed after use.
+
+    Raises:
+        UsageError: the analysis is not over (`not_ready`).
+        InputError, JobFailed: it ended without a report; the words say why.
+    """
+    held = row.attached("bundle")
+    if held:
+        return Bundle.open(services.store.blobs.path(held[0].blob))
+    if row.problem is not None:
+        raise error_from(row.problem)
+    raise UsageError(
+        "the analysis is not over yet",
+        next_step="Ask again, or wait with `?wait=60` at the report's state.",
+        code="not_ready",
+    )
+
+
+def error_from(problem: Problem) -> AppError:
+    """The error a stored problem was made from, as far as a status needs it."""
+    kind = JobFailed if problem.code in OWN_FAULTS else InputError
+    return kind(problem.message, place=problem.where, next_step=problem.hint, code=problem.code)
+
+
+def delete_report_of(services: Services, row: ReportRow, delete_token: str) -> None:
+    """Delete a report for whoever holds its token.
+
+    Raises:
+        UsageError: the token is missing or another (`bad_token`).
+    """
+    if not hmac.compare_digest(hash_of(delete_token), row.owner_key):
+        raise UsageError(
+            "only whoever sent the report can delete it",
+            place="Authorization",
+            next_step="Send `Authorization: Bearer` with the report's `delete_token`.",
+            code="bad_token",
+        )
+    services.store.reports.delete(row.key)
+    services.runner.wake()

@@ -1,0 +1,236 @@
+// @ts-check
+/**
+ * The upload page: takes what is dropped or chosen, packs folders, sends all of it with a bar.
+ * Without this script the form does the same with one archive.
+ */
+
+import { filesOf, filesUnder, sortFound } from "./chosen_files.js";
+import { one } from "./elements.js";
+import { sizeText } from "./figures.js";
+import { Sending } from "./sending.js";
+import { tarParts } from "./tar.js";
+
+/**
+ * @typedef {import("./chosen_files.js").Chosen} Chosen
+ * @typedef {import("./chosen_files.js").Dump} Dump
+ * @typedef {{max_upload_bytes: number, max_log_bytes: number}} PageData
+ */
+
+const MAX_LOGS = 9;
+
+class UploadPage {
+  constructor() {
+    /** @type {PageData} */
+    this.limits = JSON.parse(one("#page-data", HTMLScriptElement).textContent ?? "");
+    this.form = one("#upload", HTMLFormElement);
+    this.archiveInput = one("#dump", HTMLInputElement);
+    this.folderInput = one("[data-folder]", HTMLInputElement);
+    this.logInput = one("[data-log-input]", HTMLInputElement);
+    this.logText = one("#log", HTMLTextAreaElement);
+    this.problem = one("[data-problem]", HTMLElement);
+    /** @type {Dump | null} */
+    this.dump = null;
+    /** @type {File[]} */
+    this.logs = [];
+  }
+
+  start() {
+    // The plain inputs give way; what they would send is sent by `send`.
+    this.archiveInput.hidden = true;
+    this.archiveInput.removeAttribute("name");
+    this.logInput.removeAttribute("name");
+    one("[data-drop-words]", HTMLElement).hidden = false;
+    this.button("[data-choose-archive]", () => this.archiveInput.click());
+    this.button("[data-choose-folder]", () => this.folderInput.click());
+    this.archiveInput.addEventListener("change", () => this.takeInput(this.archiveInput));
+    this.folderInput.addEventListener("change", () => this.takeInput(this.folderInput));
+    this.logInput.addEventListener("change", () => {
+      this.take({ dump: null, logs: [...(this.logInput.files ?? [])] });
+      this.logInput.value = "";
+    });
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send();
+    });
+    this.watchDrops();
+  }
+
+  /**
+   * @param {string} selector
+   * @param {() => void} action
+   */
+  button(selector, action) {
+    const button = one(selector, HTMLButtonElement);
+    button.hidden = false;
+    button.addEventListener("click", action);
+  }
+
+  watchDrops() {
+    // Anywhere on the page, so that a near miss does not open the file in place of the page.
+    let depth = 0;
+    const mark = () => document.body.classList.toggle("dragging", depth > 0);
+    addEventListener("dragenter", () => {
+      depth += 1;
+      mark();
+    });
+    addEventListener("dragleave", () => {
+      depth -= 1;
+      mark();
+    });
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", async (event) => {
+      event.preventDefault();
+      depth = 0;
+      mark();
+      if (!event.dataTransfer) return;
+      // Entries and files are only to be had now; later the lists of the event are empty.
+      const items = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry());
+      const entries = items.filter((entry) => entry !== null);
+      const files = filesOf(event.dataTransfer.files);
+      const toLog = event.target === this.logText;
+      try {
+        const found = entries.length ? await filesUnder(entries) : files;
+        if (toLog) this.take({ dump: null, logs: found.map(({ file }) => file) });
+        else this.take(sortFound(found));
+      } catch (error) {
+        this.tell(`The folder could not be read: ${wordsOf(error)}`);
+      }
+    });
+  }
+
+  /** @param {HTMLInputElement} input */
+  takeInput(input) {
+    this.take(sortFound(filesOf(input.files ?? [])));
+    input.value = "";
+  }
+
+  /** @param {Chosen} chosen */
+  take({ dump, logs }) {
+    this.problem.hidden = true;
+    if (dump) this.dump = dump;
+    this.logs = [...this.logs, ...logs];
+    this.show();
+    if (!dump && !logs.length) this.tell("There is no file in it.");
+  }
+
+  show() {
+    const { dump } = this;
+    one("[data-chosen-dump]", HTMLElement).replaceChildren(
+      ...(dump
+        ? [
+            row(dump.name, dumpText(dump), () => {
+              this.dump = null;
+              this.show();
+              one("[data-choose-archive]", HTMLButtonElement).focus();
+            }),
+          ]
+        : []),
+    );
+    one("[data-chosen-logs]", HTMLElement).replaceChildren(
+      ...this.logs.map((log) =>
+        row(log.name, sizeText(log.size), () => {
+          this.logs = this.logs.filter((other) => other !== log);
+          this.show();
+          this.logInput.focus();
+        }),
+      ),
+    );
+  }
+
+  /** @param {string} text */
+  tell(text) {
+    this.problem.textContent = text;
+    this.problem.hidden = false;
+    this.problem.scrollIntoView({ block: "nearest" });
+  }
+
+  /** What cannot be sent, and why; null where all is well. */
+  complaint() {
+    const { max_upload_bytes, max_log_bytes } = this.limits;
+    if (!this.dump && !this.logs.length && !this.logText.value.trim()) {
+      return "Choose a dump, or give the log of the run.";
+    }
+    if (this.dump && this.dump.size > max_upload_bytes) {
+      return `The dump has ${sizeText(this.dump.size)}; this server takes ${sizeText(max_upload_bytes)}.`;
+    }
+    const large = this.logs.find((log) => log.size > max_log_bytes);
+    if (large) {
+      return `${large.name} has ${sizeText(large.size)}; a log may have ${sizeText(max_log_bytes)}. The end of it is enough.`;
+    }
+    return this.logs.length > MAX_LOGS ? `At most ${MAX_LOGS} log files can be sent.` : null;
+  }
+
+  send() {
+    const complaint = this.complaint();
+    if (complaint) {
+      this.tell(complaint);
+      return;
+    }
+    const data = new FormData(this.form);
+    // Words come first, so that what they say is known while the files are still on their way.
+    if (!this.logText.value.trim()) data.delete("log");
+    if (this.dump) data.append("dump", ...packed(this.dump));
+    for (const log of this.logs) data.append("log", log, log.name);
+    this.form.hidden = true;
+    new Sending(this.form.action, data, (why) => this.comeBack(why)).start();
+  }
+
+  /**
+   * Shows the form again as it was filled in.
+   * @param {string} why nothing was sent; "" where the sender stopped it
+   */
+  comeBack(why) {
+    this.form.hidden = false;
+    if (why) this.tell(why);
+    else one("[data-choose-archive]", HTMLButtonElement).focus();
+  }
+}
+
+/**
+ * @param {Dump} dump
+ * @returns {[Blob, string]}
+ */
+function packed(dump) {
+  if (dump.packed) return [dump.files[0].file, dump.name];
+  return [new Blob(tarParts(dump.files), { type: "application/x-tar" }), `${dump.name}.tar`];
+}
+
+/** @param {Dump} dump */
+function dumpText(dump) {
+  const size = sizeText(dump.size);
+  return dump.packed ? size : `${dump.files.length.toLocaleString("en")} files, ${size}`;
+}
+
+/**
+ * @param {string} name
+ * @param {string} size
+ * @param {() => void} remove
+ */
+function row(name, size, remove) {
+  const item = document.createElement("li");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Remove";
+  button.setAttribute("aria-label", `Remove ${name}`);
+  button.addEventListener("click", remove);
+  item.append(span("name", name), span("size", size), button);
+  return item;
+}
+
+/**
+ * @param {string} kind
+ * @param {string} text
+ */
+function span(kind, text) {
+  const element = document.createElement("span");
+  element.className = kind;
+  element.textContent = text;
+  return element;
+}
+
+/** @param {unknown} error */
+function wordsOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+new UploadPage().start();
