@@ -123,9 +123,11 @@ _MASKS = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),
     (re.compile(r"(?<!\w)/(?:[\w.\-+]+/)+[\w.\-+]*"), "/"),
     (re.compile(r"'[^'\n]{1,200}'|`[^`\n]{1,400}`|\"[^\"\n]{1,200}\""), "'…'"),
-    (re.compile(r"[a-z][\w\-]*\.\d+(?:\.[\w\-]+)*"), "%"),
-    (re.compile(r"\d+(?:\.\d+)?"), "#"),
-    (re.compile(r"\[[#,\s]*\]"), "[#]"),
+    (re.compile(r"\b(?:pred|token|opaque|[a-z]{1,4}\d\w*)\[[^\]\n]*\](?:\{[^}\n]*\})?"), "[]"),
+    (re.compile(r"\bp?(?:jit|pmap)_\w+"), "%"),
+    (re.compile(r"\b[a-z][\w\-]*\.\d+(?:\.[\w\-]+)*"), "%"),
+    (re.compile(r"(?<![E\d])\d+(?:\.\d+)?(?:[KMGT]i?B?\b|B\b)?"), "#"),
+    (re.compile(r"\[[#,\s]*\]"), "[]"),
 )
 _SIGNATURE_CHARACTERS = 160
 

@@ -19,6 +19,7 @@ from app.ingest.log_shapes import (
     Message,
     failure_of,
     is_stuck,
+    is_stuck_warning,
     is_unstuck,
 )
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
@@ -45,11 +46,19 @@ _TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)"
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: (?P<text>.*)|)$")
 _BARE_EXCEPTION = re.compile(
     r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
-    r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>Bad StatusOr access: .*)$"
+    r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_).*)$"
 )
+# Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
 _BARE = re.compile(
     rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: )?RET_CHECK failure \(|Check failed: "
-    r"|Non-OK-status: |LLVM ERROR: "
+    r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
+    r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
+    r"|custom call '[\w.]+' failed: "
+)
+# Complaints, told with the verbose lines.
+_BARE_COMPLAINT = re.compile(
+    r"Constant folding an instruction is taking|\[Compiling module |\[(?:spmd|SPMD)\] Involuntary"
+    r"|Can't reduce memory use below|The operation took \d"
 )
 _TRACEBACK = "Traceback (most recent call last):"
 # JAX logs this traceback and goes on: a plugin was registered twice or has no device.
@@ -288,6 +297,10 @@ class _LogReader:
         )
         if not is_tail and _BARE.match(text):
             return self._message(line, "bare", text)
+        if not is_tail and _BARE_COMPLAINT.match(text):
+            message = self._message(line, "log", text)
+            message.severity = "W"
+            return message
         return None
 
     def _continue(self, stream: _Stream, message: Message, text: str) -> None:
@@ -321,14 +334,18 @@ _PEER_GONE = re.compile(
 def _fold(failures: Sequence[CheckFailure], *, unstuck_at: int = 0) -> tuple[CheckFailure, ...]:
     """Repeats and consequences folded; the first cause first."""
     kept: list[CheckFailure] = []
+    places: dict[tuple[object, ...], int] = {}
     for failure in failures:
-        if failure.kind == "hang" and failure.line_number < unstuck_at:
+        if failure.line_number < unstuck_at and is_stuck_warning(failure):
             continue
-        same = next((n for n, other in enumerate(kept) if _is_same(other, failure)), None)
+        keys = _identities(failure)
+        same = next((places[key] for key in keys if key in places), None)
         if same is None:
+            same = len(kept)
             kept.append(failure)
         else:
             kept[same] = _joined(kept[same], failure)
+        places.update((key, same) for key in keys if key not in places)
     causes = [failure for failure in kept if failure.kind != "signal"]
     if causes:
         # The process died of what it had just reported.
@@ -341,17 +358,22 @@ def _precedence(failure: CheckFailure) -> int:
     # Equal ones stay in the order of the log.
     if _PEER_GONE.search(failure.text, 0, 1000):
         return 3
-    return {"python": 1, "hang": 2}.get(failure.kind, 0)
+    return {"python": 1, "rendezvous": 2}.get(failure.kind, 0)
 
 
-def _is_same(first: CheckFailure, second: CheckFailure) -> bool:
-    if first.signature == second.signature or (first.kind == second.kind == "signal"):
-        return True
-    if first.condition and first.condition == second.condition and first.file == second.file:
-        return first.line == second.line
+def _identities(failure: CheckFailure) -> list[tuple[object, ...]]:
+    """Keys that are equal for one failure told twice."""
+    if failure.kind == "signal":
+        # Python, the signal handler and the shell each tell of the one death.
+        return [("signal",)]
+    keys: list[tuple[object, ...]] = [("signature", failure.signature)]
+    if failure.condition:
+        keys.append(("check", failure.file, failure.line, failure.condition))
     # A status on its way up: an error line names it, then Python raises it.
-    about = first.signature.partition(":")[2]
-    return bool(about.strip(":")) and about == second.signature.partition(":")[2]
+    about = failure.signature.partition(":")[2]
+    if about.strip(":"):
+        keys.append(("about", about))
+    return keys
 
 
 def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:

@@ -56,6 +56,8 @@ _LAUNCHER = re.compile(
 )
 # A header stands near the start of its line; longer lines are instructions.
 _HEADER_WITHIN = 400
+_LAUNCHER_WITHIN = 200
+_HEADER_END = re.compile(r"\.(?:cc|h|cu|cpp|inc|inl|mm):\d{1,9}\]")
 
 
 def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
@@ -68,7 +70,8 @@ def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
         if "\r" in text:
             # A progress bar redraws its line; what stands last was seen last.
             text = text[text.rfind("\r") + 1 :]
-        found = _HEADER.search(text, 0, _HEADER_WITHIN) if ".c" in text or "]" in text else None
+        has_end = _HEADER_END.search(text, 0, _HEADER_WITHIN)
+        found = _HEADER.search(text, 0, has_end.end() + 1) if has_end else None
         if found is None:
             stream, text = _split_launcher(text, last_prefix)
             yield LogLine(number, stream, text)
@@ -92,7 +95,7 @@ def _split_launcher(text: str, last_prefix: str) -> tuple[str, str]:
     if last_prefix and text.startswith(last_prefix):
         return _stream_of(last_prefix), text[len(last_prefix) :]
     place = 0
-    while place < len(text):
+    while place < min(len(text), _LAUNCHER_WITHIN) and not text[place].isspace():
         found = _LAUNCHER.match(text, place)
         if found is None and (found := _TIME.match(text, place)):
             end = found.end() + (text[found.end() : found.end() + 1] == " ")

@@ -58,7 +58,7 @@ _CHECK = re.compile(r"Check failed: ?")
 _TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1,9})\)$")
 _RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
 _NON_OK = re.compile(r"Non-OK-status: (?P<condition>.{1,400}?)(?:\s+[Ss]tatus: |\n|$)", re.S)
-_CONTEXT = re.compile(r"during context \[(?P<context>[^\]\n]{0,200})\]: ")
+_CONTEXT = re.compile(r"during context \[(?P<context>[^\]\n]{0,200})\]:\s?")
 _FAILED_AFTER = re.compile(r"^Failed after (?P<pass>[^\n]{1,200}?)\s*$", re.M)
 _PLACE = re.compile(r"(?P<path>[\w./+\-]{1,300}\.(?:cc|h|cu|cpp)):(?P<line>\d{1,9}): ")
 _CUDNN_PLACE = re.compile(r"\bin (?P<path>[\w./+\-]{1,300}\.cc)\((?P<line>\d{1,9})\): ")
@@ -71,25 +71,36 @@ _STUCK = re.compile(
     r"This thread has been waiting for|Termination timeout for|joined the rendezvous, however"
 )
 _UNSTUCK = re.compile(r"(?:This thread|Thread) is unstuck")
-_FATAL_TIMEOUT = re.compile(r"Termination timeout for")
+_NCCL = re.compile(r"NCCL operation .{1,300} failed: ")
+_WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
+_SIGNAL_NAME = re.compile(r"SIG[A-Z]{2,6}")
+_SIGNAL_WORDS = {
+    "Segmentation fault": "SIGSEGV",
+    "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS",
+    "Illegal instruction": "SIGILL",
+    "Floating point exception": "SIGFPE",
+    "Killed": "SIGKILL",
+}
 
 
 def failure_of(message: Message) -> CheckFailure | None:
     """The failure that a message states, None when it states none."""
     text = message.text
     if message.origin == "signal":
-        return _failure(message, "signal", text)
+        return _of_signal(message, text)
     if message.origin == "exception":
         return _of_exception(message, text)
     if message.severity in ("I", "W"):
         return None
     if found := _CHECK.search(text, 0, 200):
         return _of_check(message, text[found.end() :])
-    if message.severity == "F":
+    if message.severity == "F" and not _STUCK.search(text, 0, 400):
         return _of_fatal(message, text)
+    if text.startswith(("LLVM Fatal Error", "LLVM ERROR: ")):
+        return _failure(message, "fatal", text, file=message.file, line=message.line)
     if _STUCK.search(text, 0, 400):
-        kind = "fatal" if _FATAL_TIMEOUT.search(text, 0, 400) else "hang"
-        return _failure(message, kind, text, file=message.file, line=message.line)
+        return _failure(message, "rendezvous", text, file=message.file, line=message.line)
     if "RET_CHECK failure" in text[:400] or _states_failure(message, text):
         return _of_status(message, text)
     return None
@@ -98,6 +109,11 @@ def failure_of(message: Message) -> CheckFailure | None:
 def is_stuck(text: str) -> bool:
     """Whether a message warns of participants that wait for each other."""
     return _STUCK.search(text, 0, 400) is not None
+
+
+def is_stuck_warning(failure: CheckFailure) -> bool:
+    """Whether a failure is such a warning, which a later line may take back."""
+    return failure.kind == "rendezvous" and "Termination timeout" not in failure.text[:400]
 
 
 def is_unstuck(text: str) -> bool:
@@ -141,9 +157,13 @@ def _of_check(message: Message, text: str) -> CheckFailure:
 def _of_fatal(message: Message, text: str) -> CheckFailure:
     found = _NON_OK.match(text)
     if found is None:
+        what = _WHAT.search(text, 0, 2000)
+        if what and STATUS.search(what["what"], 0, 300):
+            return _of_status(message, what["what"])
         if "RET_CHECK failure" in text[:400]:
             return _of_status(message, text)
-        return _failure(message, "fatal", text, file=message.file, line=message.line)
+        subject = " ".join(filter(None, (mask(text), mask(what["what"]) if what else "")))
+        return _failure(message, "fatal", text, subject, file=message.file, line=message.line)
     rest = text[found.end() :]
     inner = _of_status(message, rest) if rest else None
     return _failure(
@@ -156,6 +176,15 @@ def _of_fatal(message: Message, text: str) -> CheckFailure:
         condition=" ".join(found["condition"].split()),
         status=inner.status if inner else None,
     )
+
+
+def _of_signal(message: Message, text: str) -> CheckFailure:
+    named = _SIGNAL_NAME.search(text)
+    words = (code for word, code in _SIGNAL_WORDS.items() if word in text)
+    signal = named[0] if named else next(words, "")
+    # The innermost frame of XLA's own tells two faults apart, its arguments do not.
+    own = next((frame for frame in message.stack if "xla::" in frame), "").partition("(")[0]
+    return _failure(message, "signal", text, f"{signal} {own}".strip() or mask(text))
 
 
 def _of_exception(message: Message, text: str) -> CheckFailure | None:
@@ -180,6 +209,8 @@ def _of_status(message: Message, text: str) -> CheckFailure:
         checked = split_check(file, what[found.end() :])
         condition = subject = checked.condition
         kind = "verifier" if kind == "verifier" else "ret_check"
+    elif kind == "status" and _NCCL.search(what, 0, 1000):
+        kind = "nccl"
     elif kind == "status" and _MEMORY.search(text, 0, 2000):
         kind = "oom"
     return _failure(
