@@ -14,7 +14,7 @@ from typing import cast
 import plotly.graph_objects as go  # pyright: ignore[reportMissingTypeStubs]
 
 from app.model.report import Dump, Module
-from app.report.passes import Events, marked_title
+from app.report.passes import Events, collective_counts, marked_title
 from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number
 
 # Of plotly's symbols those that look like the shapes of `templates/_marks.html`.
@@ -80,6 +80,7 @@ def _event_traces(module: Module, events: Events, group: EventGroup) -> list[go.
             mode="markers",
             marker={"symbol": _SYMBOLS[group], "size": 6 if group == "minor" else 11},
             name=GROUP_WORDS[group],
+            showlegend=False,
             meta=f"mark-{group}",
             customdata=[title.replace("\n", "<br>") for title in titles],
             hovertemplate="%{customdata}<extra></extra>",
@@ -106,9 +107,8 @@ def _opcode_trace(
 def _collective_opcodes(dumps: tuple[Dump, ...]) -> list[str]:
     most: dict[str, int] = {}
     for dump in dumps:
-        for opcode, number in dump.counts.items():
-            if opcode != "while":
-                most[opcode] = max(most.get(opcode, 0), number)
+        for opcode, number in collective_counts(dump).items():
+            most[opcode] = max(most.get(opcode, 0), number)
     ordered = sorted(most.items(), key=lambda item: (-item[1], item[0]))
     return [opcode for opcode, number in ordered[:_MAX_OPCODES] if number]
 
@@ -120,7 +120,7 @@ def _layout(dumps: tuple[Dump, ...], *, has_collectives: bool) -> dict[str, obje
     layout: dict[str, object] = {
         "template": "none",
         "height": 400 if has_collectives else 280,
-        "margin": {"l": 64, "r": 16, "t": 8, "b": 32},
+        "margin": {"l": 64, "r": 24, "t": 8, "b": 32},
         "hovermode": "closest",
         "dragmode": "zoom",
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
@@ -130,6 +130,7 @@ def _layout(dumps: tuple[Dump, ...], *, has_collectives: bool) -> dict[str, obje
             "ticktext": [plain(pass_number(dumps[tick]) or "start") for tick in ticks],
             "anchor": "y2" if has_collectives else "y",
             "zeroline": False,
+            "range": [-0.5, len(dumps) - 0.5],
         },
         "yaxis": {**upper, "domain": [0.38, 1.0]} if has_collectives else upper,
     }

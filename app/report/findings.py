@@ -142,7 +142,7 @@ def _where(culprit: Culprit, standing: str) -> str:
     if culprit.instruction and culprit.computation:
         parts.append(f"in {culprit.computation}")
     where = " ".join(parts)
-    return ", ".join(part for part in (where, f"in text {standing}" if standing else "") if part)
+    return ", ".join(part for part in (where, f"after {standing}" if standing else "") if part)
 
 
 def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:

@@ -21,7 +21,7 @@ from app.report.findings import finding_views
 from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
 from app.report.lanes import lanes_view
 from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
-from app.report.markdown import report_markdown
+from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import events_by_dump, timeline_view
 from app.report.source_lines import NO_SOURCE_LINES, SourceLines
@@ -30,6 +30,7 @@ from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
 
 _MAX_TIMELINES = 6
+_MAX_COMPARED = 100
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
 
 # The offline page inlines these in this order; `report.js` imports nothing.
@@ -110,7 +111,7 @@ def page_of(
         json_href=links.json,
         markdown_href=links.markdown,
         data={
-            "markdown": report_markdown(report),
+            "markdown": markdown_of(shown),
             "figures": figures,
             "compare": _compare_data(report, links) if comparable else None,
         },
@@ -202,15 +203,24 @@ def _compare_view(report: Report, *, offline: bool, comparable: bool) -> Compare
 
 
 def _compare_data(report: Report, links: PageLinks) -> dict[str, object]:
+    several = [
+        (position, module)
+        for position, module in enumerate(report.modules)
+        if len(module.dumps) > 1
+    ]
+    main = main_module(report)
+    several.sort(key=lambda item: (item[1] is not main, item[1].role != "user"))
     return {
         "base": links.report,
         "modules": [
             {
+                "position": position,
+                # The id as it stands in the report: it becomes part of an address, not of the page.
                 "id": module.id,
                 "name": legible(module.name),
                 "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
             }
-            for module in report.modules
+            for position, module in several[:_MAX_COMPARED]
         ],
     }
 

@@ -23,10 +23,11 @@ from app.report.wording import (
 MAX_LANES = 40
 
 _WIDTH = 960
-_LEFT, _RIGHT, _TOP, _BOTTOM = 236, 16, 12, 28
+_LEFT, _RIGHT, _TOP, _BOTTOM = 320, 16, 12, 28
 _LANE_HEIGHT = 30
 _BAR_HEIGHT = 8
-_INDENT = 14
+_MAX_LABEL = 20
+_INDENT = 12
 
 
 def nested_order(loops: Iterable[Loop]) -> tuple[tuple[Loop, int], ...]:
@@ -65,8 +66,8 @@ def lanes_view(module: Module, loops: tuple[Loop, ...], anchors: dict[str, str])
         start, end = x_of(loop.first_dump), x_of(loop.last_dump)
         lanes.append(
             LaneView(
-                label=_shortened(loop.name, 24 - 2 * min(depth, 4)),
-                place=place_text(loop.source) if loop.source else "",
+                label=shortened(loop.name, _MAX_LABEL - 2 * min(depth, 4)),
+                place=shortened(place_text(loop.source), _MAX_LABEL) if loop.source else "",
                 x=start,
                 y=y,
                 bar_y=y - _BAR_HEIGHT / 2,
@@ -122,5 +123,10 @@ def _event_line(event: LoopEvent) -> str:
     return f"{word}: {event.detail}" if event.detail else word
 
 
-def _shortened(name: str, limit: int) -> str:
-    return name if len(name) <= limit else f"{name[: limit // 2]}…{name[-(limit // 2 - 1) :]}"
+def shortened(name: str, limit: int) -> str:
+    """A name of at most `limit` characters, its end kept: that is where names differ."""
+    return (
+        name
+        if len(name) <= limit
+        else f"{name[: limit - limit * 2 // 3 - 1]}…{name[-(limit * 2 // 3) :]}"
+    )

@@ -4,7 +4,7 @@ Takes a report whose texts are legible and gives the rows of the two sections; e
 pass and the evidence that the report gives for it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.lanes import nested_order
@@ -67,7 +67,7 @@ def _loop_view(
         trips="unknown" if loop.trip_count is None else f"{loop.trip_count:,}",
         facts=_loop_facts(loop, module, names.get(loop.parent or "", "")),
         op_name=loop.op_name or "",
-        story=loop_story(loop) or "nothing that changes its structure",
+        story=loop_story(loop) or _minor_story(loop),
         events=rows_of(
             tuple(_event_view(event, where, comparable) for event in loop.events),
             first=MAX_EVENTS,
@@ -98,6 +98,13 @@ def loop_story(loop: Loop) -> str:
     if loop.first_dump > 0:
         words.insert(0, "made by a pass")
     return ", ".join(dict.fromkeys(words))
+
+
+def _minor_story(loop: Loop) -> str:
+    minor = Counter(EVENT_WORDS[event.kind] for event in loop.events if event.kind != "created")
+    if not minor:
+        return "unchanged"
+    return "only " + ", ".join(minor)
 
 
 def _source_origin(loop: Loop, module: Module | None) -> str:
@@ -147,17 +154,18 @@ def collective_views(report: Report) -> Rows[CollectiveView]:
     modules = {module.id: module.name for module in report.modules}
     loops = {loop.id: loop for loop in report.loops}
     ordered = sorted(report.collectives, key=lambda item: -item.bytes)
-    return rows_of(tuple(_collective_view(item, modules, loops) for item in ordered))
+    several = len({item.module for item in ordered}) > 1
+    return rows_of(tuple(_collective_view(item, modules, loops, several) for item in ordered))
 
 
 def _collective_view(
-    collective: Collective, modules: dict[str, str], loops: dict[str, Loop]
+    collective: Collective, modules: dict[str, str], loops: dict[str, Loop], several: bool
 ) -> CollectiveView:
     loop = loops.get(collective.loop or "")
     overlap, kind = _overlap(collective)
     return CollectiveView(
         name=collective.instruction,
-        name_note=_name_note(collective, modules),
+        name_note=_name_note(collective, modules, several),
         size=size_text(collective.bytes),
         groups=collective.replica_groups or "",
         loop=loop.name if loop else "",
@@ -167,24 +175,23 @@ def _collective_view(
     )
 
 
-def _name_note(collective: Collective, modules: dict[str, str]) -> str:
+def _name_note(collective: Collective, modules: dict[str, str], several: bool) -> str:
     parts = [] if collective.opcode in collective.instruction else [collective.opcode]
-    if len(modules) > 1:
+    if several:
         parts.append(f"in {modules.get(collective.module, collective.module)}")
     return " ".join(parts)
 
 
 def _overlap(collective: Collective) -> tuple[str, str]:
     if not collective.is_async:
-        return "synchronous", "none"
+        return "nothing: synchronous", "none"
     window = collective.window
     if window is None:
-        return "asynchronous, no schedule", "unknown"
+        return "not known: no schedule", "unknown"
     if not window.instructions:
-        return "nothing runs beside it", "exposed"
-    beside = counted(window.instructions, "instruction")
+        return "nothing: not hidden", "exposed"
     work = f", {operations_text(window.flops)}" if window.flops is not None else ""
-    return f"{beside} beside it{work}", "hidden"
+    return f"{counted(window.instructions, 'instruction')}{work}", "hidden"
 
 
 def collective_sums(report: Report) -> tuple[CollectiveSum, ...]:

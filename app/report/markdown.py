@@ -28,7 +28,11 @@ _ACTIVE = re.compile(r"[\\`*_{}\[\]()<>#+!|~@&$:=-]")
 
 def report_markdown(report: Report, *, link: str = "") -> str:
     """The report in at most `MAX_BYTES` bytes; `link` is the address of its page."""
-    shown = legible(report)
+    return markdown_of(legible(report), link=link)
+
+
+def markdown_of(shown: Report, *, link: str = "") -> str:
+    """The same for a report whose texts are legible already."""
     verdict = verdict_of(shown)
     parts = [f"### {escaped(verdict.headline)}"]
     if link:

@@ -144,12 +144,12 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """What a pass did to a loop; `group` picks the mark, `word` says it."""
+    """What a pass did to loops; `group` picks the mark, `word` says it, `loops` are their names."""
 
-    loop: str
     word: str
     group: EventGroup
     detail: str
+    loops: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ SVG coordinates, so that a page without scripts and a page from disk have it too
 """
 
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from app.model.report import Dump, Loop, Module
+from app.analysis.opcodes import COLLECTIVES
+from app.model.report import Dump, Loop, LoopEventKind, Module
 from app.report.page import (
     MAX_ROWS,
     CurveView,
@@ -28,6 +28,8 @@ from app.report.wording import (
     EventGroup,
     counted,
     counts_text,
+    cut_list,
+    more_text,
     numbered_pass,
     pass_label,
     pass_number,
@@ -41,30 +43,40 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 28, 28
 _MAX_POINTS = 2_000
 _X_TICKS = 8
 _MAX_EVENTS = 8
+_MAX_NAMES = 4
 
 Events = Mapping[int, tuple[EventView, ...]]
 
 
 def events_by_dump(module_id: str, loops: tuple[Loop, ...]) -> Events:
-    """What passes did to the loops of one module, by the position of the text."""
-    events: dict[int, list[EventView]] = defaultdict(list)
+    """What passes did to the loops of one module, by the position of the text.
+
+    The same done to several loops is one entry; what is only a new name has no detail here, since
+    the loop's own history tells it.
+    """
+    found: dict[int, dict[tuple[LoopEventKind, str], list[str]]] = {}
     for loop in loops:
         if loop.module != module_id:
             continue
         for event in loop.events:
-            events[event.dump].append(
-                EventView(
-                    loop=loop.name,
-                    word=EVENT_WORDS[event.kind],
-                    group=EVENT_GROUPS[event.kind],
-                    detail=event.detail,
-                )
-            )
+            detail = "" if EVENT_GROUPS[event.kind] == "minor" else event.detail
+            entries = found.setdefault(event.dump, {})
+            entries.setdefault((event.kind, detail), []).append(loop.name)
+    return {dump: _event_views(entries) for dump, entries in found.items()}
+
+
+def _event_views(entries: dict[tuple[LoopEventKind, str], list[str]]) -> tuple[EventView, ...]:
     order = list(GROUP_WORDS)
-    return {
-        dump: tuple(sorted(found, key=lambda item: order.index(item.group)))
-        for dump, found in events.items()
-    }
+    views = [
+        EventView(
+            word=EVENT_WORDS[kind],
+            group=EVENT_GROUPS[kind],
+            detail=detail,
+            loops=cut_list(names, _MAX_NAMES),
+        )
+        for (kind, detail), names in entries.items()
+    ]
+    return tuple(sorted(views, key=lambda view: order.index(view.group)))
 
 
 def timeline_view(
@@ -102,14 +114,9 @@ def legend_of(shapes: Iterable[EventGroup]) -> tuple[LegendView, ...]:
 
 def marked_title(place: str, events: tuple[EventView, ...]) -> str:
     """What a mark says when pointed at: the pass, then what it did to which loop."""
-    lines = [f"{event.loop}: {event.word}" for event in events[:_MAX_EVENTS]]
+    lines = [f"{event.loops}: {event.word}" for event in events[:_MAX_EVENTS]]
     note = more_text(len(events) - _MAX_EVENTS)
     return "\n".join([place, *lines, *([note] if note else [])])
-
-
-def more_text(number: int) -> str:
-    """`and 12 more` where a list was cut, "" where it was not."""
-    return f"and {number:,} more" if number > 0 else ""
 
 
 def instruction_curve(module: Module, events: Events) -> CurveView:
@@ -177,6 +184,11 @@ def _round_ticks(largest: int) -> tuple[int, ...]:
     return tuple(step * number for number in range(max(-(-largest // step), 1) + 1))
 
 
+def collective_counts(dump: Dump) -> dict[str, int]:
+    """The collectives of a text, by opcode."""
+    return {opcode: number for opcode, number in dump.counts.items() if opcode in COLLECTIVES}
+
+
 def _is_notable(dumps: tuple[Dump, ...], index: int, events: Events) -> bool:
     if index in (0, len(dumps) - 1):
         return True
@@ -184,7 +196,9 @@ def _is_notable(dumps: tuple[Dump, ...], index: int, events: Events) -> bool:
         return True
     before, dump = dumps[index - 1], dumps[index]
     moved = abs(dump.instructions - before.instructions)
-    return moved > _NOTABLE_SHARE * max(before.instructions, 1) or dump.counts != before.counts
+    return moved > _NOTABLE_SHARE * max(before.instructions, 1) or collective_counts(
+        dump
+    ) != collective_counts(before)
 
 
 def _pass_row(
@@ -202,7 +216,7 @@ def _pass_row(
         change=f"{change:+,}".replace("-", "\u2212") if change else "",
         computations=f"{dump.computations:,}",
         changed=f"{dump.changed:,}",
-        collectives=counts_text(dump.counts),
+        collectives=counts_text(collective_counts(dump)),
         events=found[:_MAX_EVENTS],
         events_note=more_text(len(found) - _MAX_EVENTS),
         href=f"#compare/{position}/{index - 1}/{index}" if comparable and before else "",

@@ -16,10 +16,17 @@ from app.model.report import Confidence, Culprit, Evidence, Finding, Report, Sev
 from app.report.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
 from app.report.terminal_tables import print_heading, print_tables
 from app.report.verdict import Verdict, ranked_findings, verdict_of
-from app.report.wording import CONFIDENCE_WORDS, SEVERITY_WORDS, legible, place_text, visible
+from app.report.wording import (
+    CONFIDENCE_WORDS,
+    SEVERITY_WORDS,
+    file_name,
+    legible,
+    place_text,
+    visible,
+)
 
 _SEVERITY_STYLE: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": ""}
-_TONE_STYLE = {"error": "bold red", "warning": "bold yellow", "note": "bold", "clear": "bold green"}
+_TONE_STYLE = {"error": "bold red", "warning": "bold yellow", "note": "bold", "clear": "bold"}
 _SURE_STYLE: dict[Confidence, str] = {
     "certain": "bold",
     "likely": "bold",
@@ -52,7 +59,7 @@ def print_report(
 
 def _print_verdict(verdict: Verdict, findings: Sequence[Finding], console: Console) -> None:
     style = _TONE_STYLE[verdict.tone]
-    badge = {"clear": "OK"}.get(verdict.tone, verdict.tone.upper())
+    badge = {"clear": "NO FINDING"}.get(verdict.tone, verdict.tone.upper())
     line = Text(f" {badge} ", style=f"{style} reverse")
     if verdict.confidence is not None:
         line.append(f"  {CONFIDENCE_WORDS[verdict.confidence]}", style="bold")
@@ -97,7 +104,7 @@ def _print_finding(
         print_heading("Ruled out", console)
         for item in finding.ruled_out:
             _print_item(Text.assemble((item.hypothesis, "bold"), ": ", item.why), console)
-            _print_evidence(item.evidence, console, indent=4)
+            _print_evidence(item.evidence, console, indent=4, most=2)
     if finding.unknown:
         print_heading("Not known", console)
         for text in finding.unknown:
@@ -139,13 +146,24 @@ def _print_snippet(snippet: Snippet, marked: int, console: Console) -> None:
         console.print(_indented(text, 4))
 
 
-def _print_evidence(evidence: Sequence[Evidence], console: Console, *, indent: int = 2) -> None:
-    for item in evidence[:_MAX_EVIDENCE]:
-        place = item.file if item.line is None else f"{item.file}:{item.line}"
-        console.print(_indented(Text(place, style="cyan", overflow="fold"), indent))
-        if item.text:
-            console.print(_indented(Text(_cut(item.text.strip()), overflow="fold"), indent + 2))
-    _print_rest(len(evidence), _MAX_EVIDENCE, "pieces of evidence", console)
+def _print_evidence(
+    evidence: Sequence[Evidence], console: Console, *, indent: int = 2, most: int = _MAX_EVIDENCE
+) -> None:
+    file = None
+    for item in evidence[:most]:
+        if item.file != file:
+            file = item.file
+            name = Text(file_name(file), style="cyan", overflow="fold")
+            console.print(_indented(name, indent))
+        if item.line is None:
+            line = Text(_cut(item.text.strip()), overflow="fold")
+        else:
+            # A line of a dump runs over many lines here; its head says which instruction it is.
+            line = Text(f"{item.line}: ", style="cyan", no_wrap=True, overflow="ellipsis")
+            line.append(" ".join(item.text.split())[: console.width], style="none")
+        if line:
+            console.print(_indented(line, indent + 2))
+    _print_rest(len(evidence), most, "pieces of evidence", console)
 
 
 def _print_advice(finding: Finding, console: Console) -> None:
@@ -183,7 +201,7 @@ def _print_rest(total: int, shown: int, noun: str, console: Console) -> None:
 
 
 def _indented(content: Text | Table, columns: int = 2) -> Padding:
-    return Padding(content, (0, 0, 0, columns))
+    return Padding(content, (0, 0, 0, columns), expand=False)
 
 
 def _cut(text: str, limit: int = _MAX_TEXT) -> str:

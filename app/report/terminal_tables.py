@@ -4,7 +4,7 @@ Takes a report whose texts are already legible. Tables are cut to what a reader 
 what is left out is counted.
 """
 
-from collections import defaultdict
+import itertools
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from app.model.report import Coverage, Environment, Loop, LoopEvent, Module, Report
+from app.model.report import Coverage, Environment, Loop, Module, Report
+from app.report.loops import loop_story
+from app.report.passes import events_by_dump
 from app.report.verdict import main_module, releases_text, target_text
 from app.report.wording import (
-    EVENT_GROUPS,
-    EVENT_WORDS,
     counted,
     counts_text,
     file_name,
@@ -57,28 +57,18 @@ def _print_loops(report: Report, console: Console) -> None:
             Text(place_text(loop.source) if loop.source else "-", overflow="fold"),
             Text("?" if loop.trip_count is None else f"{loop.trip_count:,}"),
             Text(counts_text(loop.collectives) or "-"),
-            Text(_loop_story(loop)),
+            Text(loop_story(loop) or "nothing structural"),
         )
     console.print(table)
     _print_left_out(len(report.loops), _MAX_LOOPS, "loops", console)
 
 
-def _loop_story(loop: Loop) -> str:
-    telling = [event for event in loop.events if EVENT_GROUPS[event.kind] != "minor"]
-    words = [EVENT_WORDS[event.kind] for event in telling if event.kind != "created"]
-    if loop.first_dump > 0:
-        words.insert(0, "made by a pass")
-    return ", ".join(dict.fromkeys(words)) or "nothing structural"
-
-
 def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> None:
-    events: dict[int, list[tuple[Loop, LoopEvent]]] = defaultdict(list)
-    for loop in loops:
-        if loop.module != module.id:
-            continue
-        for event in loop.events:
-            if EVENT_GROUPS[event.kind] != "minor" and event.dump > 0:
-                events[event.dump].append((loop, event))
+    events = {
+        position: telling
+        for position, found in sorted(events_by_dump(module.id, loops).items())
+        if position and (telling := [event for event in found if event.group != "minor"])
+    }
     total = counted(len(module.dumps), "text")
     if not events:
         print_heading(f"Passes of {module.name} ({total})", console)
@@ -87,13 +77,11 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
     print_heading(f"Passes of {module.name} that changed loops ({total})", console)
     table = _table("after", "instructions", "what it did")
     table.columns[1].justify = "right"
-    for position in sorted(events)[:_MAX_PASSES]:
+    for position, found in itertools.islice(events.items(), _MAX_PASSES):
         dump = module.dumps[position]
-        what = Text()
-        for loop, event in events[position]:
-            what.append("\n" if what else "")
-            what.append(f"{loop.name} ", style="bold")
-            what.append(EVENT_WORDS[event.kind])
+        what = Text("\n").join(
+            Text.assemble(f"{event.word} ", (event.loops, "bold")) for event in found
+        )
         table.add_row(Text(numbered_pass(dump), overflow="fold"), f"{dump.instructions:,}", what)
     console.print(table)
     _print_left_out(len(events), _MAX_PASSES, "passes", console)
@@ -169,4 +157,4 @@ def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None
 
 
 def _indented(content: Text | Table, columns: int = 2) -> Padding:
-    return Padding(content, (0, 0, 0, columns))
+    return Padding(content, (0, 0, 0, columns), expand=False)

@@ -84,26 +84,25 @@ def _others(findings: tuple[Finding, ...]) -> str:
 def _what_was_read(report: Report) -> str:
     if not report.modules:
         return "The input holds no module text and no failure that is known."
-    texts = sum(len(module.dumps) for module in report.modules)
-    modules = counted(len(report.modules), "module")
-    return (
-        f"{modules} read in {counted(texts, 'text')}. That no rule fired does not prove the "
-        "program right or fast."
-    )
+    own = [module for module in report.modules if module.role == "user"]
+    others = len(report.modules) - len(own)
+    texts = counted(sum(len(module.dumps) for module in report.modules), "text")
+    read = f"{counted(len(own), 'module')} of the program"
+    read += f" and {counted(others, 'small one')}" if others else ""
+    return f"Read: {read}, {texts}. That no rule fired does not prove the program right or fast."
 
 
 def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ...]:
     facts: list[tuple[str, str]] = []
     if report.failure is not None:
         facts.append(("Died in", died_in(report.failure)))
-        last = last_text(report)
-        if last:
-            facts.append(("Last text written", last))
     if finding is not None:
         facts += _culprit_facts(report, finding)
-        facts.append(("How sure", CONFIDENCE_WORDS[finding.confidence]))
     elif (module := main_module(report)) is not None:
         facts.append(("Program", f"{module.name}, {counted(len(module.dumps), 'text')}"))
+    last = last_text(report)
+    if last:
+        facts.append(("Last text written", last))
     environment = report.environment
     if environment.jaxlib.releases:
         facts.append(("jaxlib", releases_text(environment.jaxlib.releases)))

@@ -6,6 +6,7 @@ that came out of a dump is made harmless here once for all renderings by `legibl
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal, TypeVar, cast
 
 import msgspec
@@ -119,7 +120,7 @@ def _escape(char: str) -> str:
 
 
 def legible(value: T, *, multiline: bool = False) -> T:
-    """A copy of a report, or of any part, in which every text is `visible`."""
+    """A report, or any part of one, in which every text is `visible`; itself where it was so."""
     return cast(T, _legible(value, multiline))
 
 
@@ -128,15 +129,22 @@ def _legible(value: object, multiline: bool) -> object:
         return visible(value, keep_newlines=multiline)
     if isinstance(value, tuple):
         items = cast(tuple[object, ...], value)
-        return tuple(_legible(item, multiline) for item in items)
+        legible_items = tuple([_legible(item, multiline) for item in items])
+        same = all(new is old for new, old in zip(legible_items, items, strict=True))
+        return items if same else legible_items
     if isinstance(value, dict):
         entries = cast(dict[str, object], value)
-        return {visible(key): _legible(item, multiline) for key, item in entries.items()}
+        legible_entries = {visible(key): _legible(item, multiline) for key, item in entries.items()}
+        return entries if legible_entries == entries else legible_entries
     if isinstance(value, msgspec.Struct):
         names = value.__struct_fields__
-        return type(value)(
-            **{name: _legible(getattr(value, name), name in _MULTILINE) for name in names}
-        )
+        changed: dict[str, object] = {}
+        for name in names:
+            old = getattr(value, name)
+            new = _legible(old, name in _MULTILINE)
+            if new is not old:
+                changed[name] = new
+        return msgspec.structs.replace(value, **changed) if changed else value
     return value
 
 
@@ -169,6 +177,18 @@ def counts_text(counts: dict[str, int]) -> str:
     """`all-gather 8, reduce-scatter 3`, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {number:,}" for name, number in ordered if number)
+
+
+def cut_list(names: Sequence[str], limit: int) -> str:
+    """`a, b, c and 9 more`."""
+    shown = ", ".join(names[:limit])
+    note = more_text(len(names) - limit)
+    return f"{shown} {note}" if note else shown
+
+
+def more_text(number: int) -> str:
+    """`and 12 more` where a list was cut, "" where it was not."""
+    return f"and {number:,} more" if number > 0 else ""
 
 
 def file_name(path: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from app.report.html import PageLinks, page_of, report_page
 from app.report.page import MAX_ROWS
-from app.settings import static_dir, template_dir
+from app.settings import static_dir
 from report import builders
 
 LINKS = PageLinks(report="/r/abc", json="/r/abc/report.json", markdown="/r/abc/summary.md")
@@ -134,9 +134,3 @@ def test_card_of_a_link_holds_counts_and_rule_names_only() -> None:
     page = page_of(builders.hostile_report(), offline=False, links=LINKS)
     assert page.card_title == "XLA dump: 1 error, 1 warning"
     assert page.card_text == "3 modules, 3 loops; OVL001, PIP001"
-
-
-def test_templates_never_switch_escaping_off() -> None:
-    for path in template_dir().glob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup", text), path.name

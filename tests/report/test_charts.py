@@ -1,0 +1,53 @@
+"""The figure for plotly: what it shows, and that it shows a dump's text as text."""
+
+import hashlib
+import json
+import re
+
+import plotly.offline
+
+from app.report.charts import pass_figure, plain
+from app.report.passes import events_by_dump
+from app.settings import static_dir
+from report import builders
+
+
+def figure_of_crash() -> dict[str, list[dict[str, object]]]:
+    report = builders.crash_report()
+    events = events_by_dump(builders.MODULE, report.loops)
+    return json.loads(json.dumps(pass_figure(report.modules[0], events)))
+
+
+def test_figure_has_instructions_events_and_collectives() -> None:
+    figure = figure_of_crash()
+    traces = {str(trace["name"]): trace for trace in figure["data"]}
+    dumps = builders.crash_dumps()
+    assert traces["instructions"]["y"] == [dump.instructions for dump in dumps]
+    assert traces["all-gather"]["y"] == [dump.counts.get("all-gather", 0) for dump in dumps]
+    assert traces["created or removed"]["x"] == [0]
+    assert {trace["type"] for trace in figure["data"]} == {"scatter"}
+
+
+def test_figure_names_colours_for_the_theme_to_fill_in() -> None:
+    styles = (static_dir() / "css" / "report.css").read_text(encoding="utf-8")
+    for trace in figure_of_crash()["data"]:
+        assert f"--{trace['meta']}:" in styles
+
+
+def test_text_of_a_dump_is_no_markup_for_plotly() -> None:
+    report = builders.hostile_report()
+    events = events_by_dump(builders.MODULE, report.loops)
+    text = json.dumps(pass_figure(report.modules[0], events))
+    assert set(re.findall(r"<[^>]*>?", text)) == {"<br>", "<extra>", "</extra>"}
+    assert plain("<b>&lt; %{x}") == "&lt;b>&amp;lt; %&#123;x}"
+
+
+def test_vendored_bundle_is_the_one_python_draws_for() -> None:
+    folder = static_dir() / "vendor" / "plotly"
+    lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+    assert set(sums) == {"plotly-basic.min.js", "plotly-global.css", "LICENSE"}
+    head = (folder / "plotly-basic.min.js").read_text(encoding="utf-8")[:200]
+    assert f"v{plotly.offline.get_plotlyjs_version()}" in head

@@ -1,0 +1,75 @@
+"""Markdown for bug threads: complete enough to act on, and inert whatever the dump holds."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.report.markdown import MAX_BYTES, code, escaped, fenced, report_markdown
+from report import builders
+
+
+def test_crash_tells_what_where_and_what_to_try() -> None:
+    text = report_markdown(builders.crash_report(), link="https://hlo.example/r/abc")
+    assert text.startswith("### The backward pipeliner met an all\\-gather")
+    assert "<https://hlo.example/r/abc>" in text
+    assert "- loop at fault: `while.17, prog1.py:55`" in text
+    assert "`--xla_gpu_enable_pipelined_all_gather=false` (jaxlib 0.4.14 and later)" in text
+    assert "`openxla/xla#14332`" in text
+    assert "2 lines not understood" in text
+
+
+def outside_code(text: str) -> str:
+    """What a forge would act on: everything but code blocks and spans."""
+    text = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
+    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text, flags=re.S)
+
+
+def test_hostile_text_neither_links_nor_mentions_nor_opens_html() -> None:
+    text = outside_code(report_markdown(builders.hostile_report()))
+    without_ours = text.replace("<details><summary>Evidence</summary>", "").replace(
+        "</details>", ""
+    )
+    assert "<" not in without_ours
+    assert "@" not in without_ours
+    assert not re.search(r"(?<!&)#\d", without_ours)
+    assert not re.search(r"(?<!\\)\]\(", without_ours)
+    assert "alert" in without_ours
+
+
+@given(st.text(max_size=60))
+def test_a_code_span_ends_where_it_should(text: str) -> None:
+    span = code(text)
+    one_line = " ".join(text.split())
+    if not one_line:
+        assert span == ""
+        return
+    fence = re.match(r"`+", span)
+    assert fence is not None
+    inner = span[len(fence[0]) : -len(fence[0])]
+    assert inner.strip(" ") == one_line.strip(" ") or inner == one_line
+    # No run of back-ticks inside is as long as the fence, so nothing ends it early.
+    runs = re.findall(r"`+", one_line)
+    assert all(len(run) < len(re.match(r"`*", span.split(" ")[0])[0]) for run in runs) or not runs  # type: ignore[index]
+
+
+@given(st.text(max_size=60))
+def test_escaped_words_hold_no_active_character(text: str) -> None:
+    left = re.sub(r"\\(?:[^\w\s]|_)|&(?:lt|gt|amp|#64|#35);", "", escaped(text))
+    assert not re.search(r"[\\`*_{}\[\]()<>#+!|~@$]", left)
+    assert "\n" not in left
+
+
+@pytest.mark.parametrize("text", ["```\nx\n```", "plain", "````"])
+def test_a_code_block_cannot_be_ended_from_inside(text: str) -> None:
+    block = fenced(text)
+    fence = block.split("text\n", 1)[0]
+    assert block == f"{fence}text\n{text}\n{fence}"
+    assert fence not in text
+
+
+def test_the_size_has_a_limit_and_says_so() -> None:
+    report = builders.huge_report(200)
+    assert len(report_markdown(report).encode()) <= MAX_BYTES
+    assert "190 findings more in the report" in report_markdown(report)

@@ -1,0 +1,94 @@
+"""The terminal text: verdict first, plain where it must be, and never markup from a dump."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from app.model.report import Report
+from app.report.source_lines import Snippet, SourceLines
+from app.report.terminal import print_report
+from report import builders
+
+
+def printed(
+    report: Report, *, width: int = 80, colour: bool = False, lines: SourceLines | None = None
+) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=colour, no_color=not colour)
+    print_report(report, console, source_lines=lines or {})
+    return out.getvalue()
+
+
+def test_verdict_names_pass_loop_line_and_certainty_on_the_first_screen() -> None:
+    first = "\n".join(printed(builders.crash_report()).splitlines()[:24])
+    assert "already cloned" in first
+    assert "last_cloned != nullptr" in first
+    assert "collective-pipeliner-backward (certain)" in first
+    assert "while.17, prog1.py:55" in first
+    assert "likely" in first
+    assert "0.4.29, 0.4.30" in first
+
+
+def test_everything_a_finding_holds_is_told() -> None:
+    text = printed(builders.crash_report(), width=200)
+    for part in (
+        "loop at fault: while.17  prog1.py:55",
+        "all-gather.29  prog1.py:25  (line inferred)",
+        "841: all-gather.20 = bf16",
+        "Double buffering of while loops: it runs after the pass that died",
+        "which clone's turn it was",
+        "--xla_gpu_enable_pipelined_all_gather=false",
+        "jaxlib 0.4.14 and later",
+        "(tried: works)",
+        "openxla/xla#14332, affects 0.4.29 to 0.4.30, fixed in 0.4.31",
+    ):
+        assert part in text
+
+
+def test_lines_of_the_program_stand_below_the_place_they_belong_to() -> None:
+    lines = {(builders.PROGRAM, 55): Snippet(54, ("before", "\tfori_loop(\x1b[1m)", "after"))}
+    text = printed(builders.crash_report(), lines=lines)
+    assert "       54 | before" in text
+    assert "    >    55 |     fori_loop(\\x1b[1m)" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    for report in (builders.crash_report(), builders.healthy_report(), builders.hostile_report()):
+        assert max(map(len, printed(report, width=width).splitlines())) <= width
+
+
+def test_without_colour_there_is_no_escape_and_with_it_only_richs_own() -> None:
+    report = builders.hostile_report()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e\u2028]", printed(report))
+    coloured = re.sub(r"\x1b\[[\d;]*m", "", printed(report, colour=True))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e\u2028]", coloured)
+    assert "\\x1b[31mred" in coloured
+
+
+def test_markup_in_a_dump_is_text() -> None:
+    report = builders.hostile_report()
+    assert "[a](b)" in printed(report, width=400)
+
+
+def test_a_healthy_dump_is_told_modestly() -> None:
+    text = printed(builders.healthy_report())
+    assert "No known fault was found" in text
+    assert "does not prove" in " ".join(text.split())
+    assert "Everything was read and understood." in text
+
+
+def test_a_log_alone_gives_a_verdict_without_a_place() -> None:
+    text = printed(builders.log_only_report())
+    assert "possible" in text
+    assert "Where" not in text
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    text = printed(builders.huge_report(1_000))
+    assert len(text.splitlines()) < 600
+    assert "and 990 more findings" in text
+    assert "and 980 more loops" in text
+    assert "and 995 more files" in text
