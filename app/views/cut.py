@@ -19,6 +19,15 @@ class Cut(Struct, frozen=True, kw_only=True):
     next_step: str
 
 
+MAX_NAME_CHARACTERS = 2_000
+"""Names are what the next question is asked with, so only absurd ones are cut."""
+
+
+def shown_name(name: str) -> str:
+    """A name of an instruction or computation, as it may stand in JSON."""
+    return shown_text(name, MAX_NAME_CHARACTERS)[0]
+
+
 def shown_text(text: str, limit: int) -> tuple[str, int]:
     """The first `limit` characters, and how many were left out.
 

@@ -81,20 +81,25 @@ def differing_parts(before: str, after: str) -> tuple[Mark, Mark]:
     The name in front of ` = ` is no part of what an instruction does; it counts only when there
     is nothing else.
     """
-    skip_before, skip_after = before.find(" = ") + 1, after.find(" = ") + 1
+    skip_before, skip_after = max(0, before.find(" = ")), max(0, after.find(" = "))
     left, right = before[skip_before:], after[skip_after:]
     if left == right:
         return (0, skip_before), (0, skip_after)
-    start = _common_prefix(left, right)
-    while start and left[start - 1] in _WORD:
-        start -= 1
-    end = _common_prefix(left[start:][::-1], right[start:][::-1])
-    while end and left[len(left) - end] in _WORD:
-        end -= 1
+    start = _common_words(left, right)
+    end = _common_words(left[start:][::-1], right[start:][::-1])
     return (
         (skip_before + start, skip_before + len(left) - end),
         (skip_after + start, skip_after + len(right) - end),
     )
+
+
+def _common_words(left: str, right: str) -> int:
+    """Length of the common prefix that cuts through no word of either text."""
+    length = _common_prefix(left, right)
+    if any(text[length : length + 1] in _WORD for text in (left, right)):
+        while length and left[length - 1] in _WORD:
+            length -= 1
+    return length
 
 
 def _common_prefix(left: str, right: str) -> int:

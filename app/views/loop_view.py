@@ -71,23 +71,19 @@ def _rows(loop: Loop, module: Module) -> Iterator[LoopRow]:
     events: dict[int, list[LoopEvent]] = {}
     for event in loop.events:
         events.setdefault(event.dump, []).append(event)
-    # `removed` is told of the first dump without the loop, one past its last.
-    last = max((loop.last_dump, *events))
-    quiet: int | None = None
-    for index in range(loop.first_dump, last + 1):
-        if index not in events:
-            quiet = index if quiet is None else quiet
-            continue
-        if quiet is not None:
+    quiet = loop.first_dump
+    for index in sorted(events):
+        if quiet < index:
             yield _row(module, quiet, index - 1)
-            quiet = None
         yield _row(module, index, index, tuple(events[index]))
-    if quiet is not None:
-        yield _row(module, quiet, last)
+        quiet = index + 1
+    # `removed` is told of the first dump without the loop, one past its last.
+    if quiet <= loop.last_dump:
+        yield _row(module, quiet, loop.last_dump)
 
 
 def _row(module: Module, first: int, last: int, events: tuple[LoopEvent, ...] = ()) -> LoopRow:
-    dump = module.dumps[first] if first < len(module.dumps) else None
+    dump = module.dumps[first] if 0 <= first < len(module.dumps) else None
     return LoopRow(
         first=first,
         last=last,

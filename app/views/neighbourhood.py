@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.errors import NotFound
 from app.model.report import Struct
-from app.views.cut import Cut, shown_text
+from app.views.cut import Cut, shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module
 
 MAX_NODES = 400
@@ -169,10 +169,10 @@ def _edges(links: _Links, nodes: dict[str, int]) -> Iterator[Edge]:
         item = links.by_name[name]
         for index, operand in enumerate(item.operands):
             if operand in nodes:
-                yield Edge(source=_short(operand), target=_short(name), index=index)
+                yield Edge(source=shown_name(operand), target=shown_name(name), index=index)
         for before in item.control_predecessors:
             if before in nodes:
-                yield Edge(source=_short(before), target=_short(name), kind="control")
+                yield Edge(source=shown_name(before), target=shown_name(name), kind="control")
 
 
 def _node(
@@ -182,7 +182,7 @@ def _node(
     metadata = item.metadata
     op_name = None if metadata is None else metadata.op_name
     return Node(
-        name=_short(item.name),
+        name=shown_name(item.name),
         opcode=item.opcode,
         shape=_short(item.shape.without_layout),
         distance=distance,
@@ -190,7 +190,7 @@ def _node(
         is_root=item.is_root,
         op_name=_short(op_name) if op_name else None,
         source=None if location is None else _short(f"{location.file}:{location.line}"),
-        calls=tuple(_short(called.name) for _, called in module.callees(item)[:20]),
+        calls=tuple(shown_name(called.name) for _, called in module.callees(item)[:20]),
         hidden_operands=sum(name not in nodes for name in links.before(item)),
         hidden_users=sum(name not in nodes for name in links.after(item)),
     )

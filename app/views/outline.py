@@ -1,11 +1,10 @@
 """The computations of one dump: what a reader jumps by."""
 
 from app.model.report import Struct
-from app.views.cut import Cut, shown_text
+from app.views.cut import Cut, shown_name
 from hlo_parser import Module
 
 MAX_COMPUTATIONS = 2_000
-MAX_NAME_CHARACTERS = 300
 
 
 class ComputationRow(Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ def outline(module: Module, *, containing: str = "") -> Outline:
     matching = [item for item in module.computations if needle in item.name.lower()]
     rows = tuple(
         ComputationRow(
-            name=shown_text(item.name, MAX_NAME_CHARACTERS)[0],
+            name=shown_name(item.name),
             first_line=module.first_line(item),
             lines=item.line_count,
             instructions=len(item.instructions),

@@ -4,34 +4,38 @@ Takes the two modules and what `diff_modules` says of them; compares no texts on
 of one matched pair. Computations that are equal are counted and not shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Struct
-from app.views.cut import Cut, shown_text
+from app.views.cut import Cut, shown_name, shown_text
 from app.views.edits import Edit, EditKind, edits_of
 from hlo_parser import Computation, Instruction, Module
 
 MAX_COMPUTATIONS = 500
 MAX_ROWS = 2_000
 MAX_TEXT_CHARACTERS = 800
+CONTEXT_CHARACTERS = 100
 MAX_PLACES = 20
 MAX_RENAMES = 200
 
-ChangeKind = Literal["added", "removed", "changed"]
+ChangeKind = Literal["changed", "added", "removed"]
+_KINDS: tuple[ChangeKind, ...] = ("changed", "added", "removed")
 
 
 class DiffSide(Struct, frozen=True, kw_only=True):
     """An instruction as it stands in one of the texts, on its 1-based line.
 
-    `mark` is the part of `text` that differs, from and to (exclusive), of a changed pair.
+    `mark` is the part of `text` that differs, from and to (exclusive), of a changed pair. Of a
+    long text the part around it is shown: `skipped` characters stand before, `left_out` after.
     """
 
     name: str
     line: int
     text: str
+    skipped: int = 0
     left_out: int = 0
     mark: tuple[int, int] | None = None
 
@@ -66,10 +70,9 @@ class ComputationChange(Struct, frozen=True, kw_only=True):
     """One computation that differs, with exact counts of its instructions.
 
     `rows` are in the order of the texts, `renames` the first of the instructions that differ in
-    nothing but their names.
-
-    One that was added or removed as a whole has no rows: its text says it all. `same_in` names
-    further computations that got the same edits; they stand nowhere else, but in the totals.
+    nothing but their names. One that was added or removed as a whole has no rows: its text says
+    it all. `same_in` names further computations that got the same edits, or were added or removed
+    with the same opcodes and shapes; they stand nowhere else, but in the totals.
     """
 
     kind: ChangeKind
@@ -107,7 +110,7 @@ class Totals(Struct, frozen=True, kw_only=True):
 
 
 class PassDiff(Struct, frozen=True, kw_only=True):
-    """The difference of two passes, computations in the order of the diff."""
+    """The difference of two passes: changed computations first, then new ones, then lost ones."""
 
     totals: Totals
     computations: tuple[ComputationChange, ...]
@@ -175,28 +178,32 @@ class _Group:
 
 
 def _folded(before: Module, after: Module, diff: ModuleDiff) -> list[_Group]:
-    groups: list[_Group] = []
-    known: dict[tuple[object, ...], _Group] = {}
-    for item in diff.computations:
+    groups: dict[Hashable, _Group] = {}
+    for number, item in enumerate(diff.computations):
         here, there = _computations(item, before, after)
-        if here is None or there is None:
-            groups.append(_Group(item, ()))
-            continue
-        folds: dict[object, _Fold] = {}
-        for edit in edits_of(item, here, there):
-            fold = folds.setdefault(edit.key, _Fold(0, []))
-            fold.times += 1
-            if len(fold.first) <= MAX_PLACES:
-                fold.first.append(edit)
-        key = tuple((edit_key, fold.times) for edit_key, fold in folds.items())
-        group = known.get(key)
-        if group is None or not folds:
-            group = _Group(item, tuple(folds.values()))
-            known[key] = group
-            groups.append(group)
+        folds: dict[Hashable, _Fold] = {}
+        if here is not None and there is not None:
+            for edit in edits_of(item, here, there):
+                fold = folds.setdefault(edit.key, _Fold(0, []))
+                fold.times += 1
+                if len(fold.first) <= MAX_PLACES:
+                    fold.first.append(edit)
+            key = tuple((edit_key, fold.times) for edit_key, fold in folds.items()) or number
         else:
-            group.same_in.append(there.name)
-    return groups
+            key = (here is None, _content(here or there))
+        group = groups.setdefault(key, _Group(item, tuple(folds.values())))
+        if group.diff is not item:
+            group.same_in.append(item.after or item.before or "")
+    return sorted(groups.values(), key=lambda group: _KINDS.index(_kind(group.diff)))
+
+
+def _content(computation: Computation | None) -> Hashable:
+    instructions = () if computation is None else computation.instructions
+    return tuple((item.opcode, item.shape.without_layout) for item in instructions)
+
+
+def _kind(item: ComputationDiff) -> ChangeKind:
+    return "added" if item.before is None else "removed" if item.after is None else "changed"
 
 
 def _computations(
@@ -208,12 +215,11 @@ def _computations(
 def _change(group: _Group, before: Module, after: Module, room: int) -> ComputationChange:
     item = group.diff
     here, there = _computations(item, before, after)
-    kind: ChangeKind = "added" if here is None else "removed" if there is None else "changed"
     places = _Places(before, here, after, there)
     return ComputationChange(
-        kind=kind,
-        before=_short(item.before),
-        after=_short(item.after),
+        kind=_kind(item),
+        before=_optional_name(item.before),
+        after=_optional_name(item.after),
         how=item.how,
         before_line=None if here is None else before.first_line(here),
         after_line=None if there is None else after.first_line(there),
@@ -226,9 +232,7 @@ def _change(group: _Group, before: Module, after: Module, room: int) -> Computat
         renames=_pairs(item.renamed),
         rows=tuple(_row(fold, places) for fold in group.folds[:room]),
         rows_left_out=max(0, len(group.folds) - room),
-        same_in=tuple(
-            shown_text(name, MAX_TEXT_CHARACTERS)[0] for name in group.same_in[:MAX_RENAMES]
-        ),
+        same_in=tuple(map(shown_name, group.same_in[:MAX_RENAMES])),
         same_in_count=len(group.same_in),
     )
 
@@ -276,9 +280,9 @@ def _row(fold: _Fold, places: _Places) -> DiffRow:
         times=fold.times,
         also=tuple(
             DiffPlace(
-                before=None if other.before is None else _short(other.before.name),
+                before=_name(other.before),
                 before_line=places.before(other.before),
-                after=None if other.after is None else _short(other.after.name),
+                after=_name(other.after),
                 after_line=places.after(other.after),
             )
             for other in fold.first[1:]
@@ -291,11 +295,18 @@ def _side(
 ) -> DiffSide | None:
     if instruction is None or line is None:
         return None
-    text, left_out = shown_text(instruction.text, MAX_TEXT_CHARACTERS)
+    skipped = 0
+    if mark is not None:
+        if mark[1] > MAX_TEXT_CHARACTERS:
+            skipped = max(0, mark[0] - CONTEXT_CHARACTERS)
+        start, end = mark[0] - skipped, mark[1] - skipped
+        mark = (start, min(end, MAX_TEXT_CHARACTERS))
+    text, left_out = shown_text(instruction.text[skipped:], MAX_TEXT_CHARACTERS)
     return DiffSide(
-        name=shown_text(instruction.name, MAX_TEXT_CHARACTERS)[0],
+        name=shown_name(instruction.name),
         line=line,
         text=text,
+        skipped=skipped,
         left_out=left_out,
         mark=mark,
     )
@@ -318,12 +329,12 @@ def _totals(diff: ModuleDiff) -> Totals:
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    limit = MAX_TEXT_CHARACTERS
-    return tuple(
-        (shown_text(before, limit)[0], shown_text(after, limit)[0])
-        for before, after in pairs[:MAX_RENAMES]
-    )
+    return tuple((shown_name(old), shown_name(new)) for old, new in pairs[:MAX_RENAMES])
 
 
-def _short(name: str | None) -> str | None:
-    return None if name is None else shown_text(name, MAX_TEXT_CHARACTERS)[0]
+def _name(instruction: Instruction | None) -> str | None:
+    return None if instruction is None else shown_name(instruction.name)
+
+
+def _optional_name(name: str | None) -> str | None:
+    return None if name is None else shown_name(name)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from app.errors import UsageError
 from app.model.report import Struct
-from app.views.cut import Cut, shown_text
+from app.views.cut import Cut, shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module, SourceLocation
 
 MAX_HITS = 500
@@ -121,8 +121,8 @@ def _hit(
     location = module.source_of(instruction)
     op_name = _op_name(instruction)
     return Hit(
-        computation=shown_text(computation.name, MAX_TEXT_CHARACTERS)[0],
-        instruction=shown_text(instruction.name, MAX_TEXT_CHARACTERS)[0],
+        computation=shown_name(computation.name),
+        instruction=shown_name(instruction.name),
         opcode=instruction.opcode,
         line=module.line_of(computation, instruction),
         fields=found,
