@@ -5,6 +5,10 @@ or a loop whose predicate is computed from the device's own number (`partition-i
 or from data that each device holds a different part of, may send devices different ways. Predicates
 are followed backwards through calls, fusions, loops and branches to what they are made of; the
 result of a collective over all devices is the same everywhere and ends the walk.
+
+Where XLA's partitioner made the program for one device, it keeps predicates the same on all of
+them, through collectives over parts of the mesh that are not followed here. Only code that the user
+writes for one device (shard_map, pmap) can send devices different ways; JAX names both in op_name.
 """
 
 from collections.abc import Iterator
@@ -17,10 +21,13 @@ from app.model.dump import ModuleHistory
 from hlo_parser import Computation, Instruction, Module
 
 Cause = Literal["device-number", "sharded-input", "outside-data"]
+Written = Literal["per-device", "whole", "unknown"]
 
 _DEVICE_NUMBERS = frozenset({"partition-id", "replica-id"})
 _OUTSIDE_DATA = frozenset({"infeed", "recv", "recv-done", "rng", "rng-get-and-update-state"})
 _UNIFYING = frozenset({"all-reduce", "all-gather", "collective-broadcast"})
+# As JAX writes them into op_name: `shmap_body` up to 0.6, `shard_map` since.
+_PER_DEVICE = ("shard_map", "shmap_body", "pmap(", "xmap(")
 _MAX_STEPS = 20_000
 
 
@@ -37,10 +44,12 @@ class Divergence:
     """A branch or loop that devices may leave differently, and the collectives inside.
 
     `origin` is where the difference comes from; `cause` says of what kind it is: `device-number`
-    certainly differs between devices, the others may.
+    certainly differs between devices, the others may. `written` says whether the user wrote the
+    branch for one device or for the whole array, by its op_name.
     """
 
     branch: Place
+    written: Written
     cause: Cause
     origin: Place
     collectives: tuple[Place, ...]
@@ -61,8 +70,17 @@ def find_divergences(history: ModuleHistory) -> tuple[Divergence, ...]:
             here = Place(computation, instruction)
             origin = _origin_of_difference(module, here, sharded)
             if origin is not None:
-                found.append(Divergence(here, *origin, inside))
+                found.append(Divergence(here, _written(module, instruction), *origin, inside))
     return tuple(found)
+
+
+def _written(module: Module, branch: Instruction) -> Written:
+    if module.header.replica_count > 1:
+        return "per-device"
+    op_name = branch.metadata.op_name if branch.metadata else None
+    if not op_name:
+        return "unknown"
+    return "per-device" if any(word in op_name for word in _PER_DEVICE) else "whole"
 
 
 def _collectives_inside(module: Module, instruction: Instruction) -> Iterator[Place]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from app.analysis.loop_bodies import (
     Content,
     ModuleContents,
+    Operation,
     collectives_reading_carry,
     elements_made_by_collectives,
     elements_read,
@@ -21,10 +22,10 @@ from app.analysis.scalars import ScalarReader
 from app.model.facts import WhileLoop
 from app.model.report import LoopEventKind
 
-_MOST_COPIES = 0.8
+_COPIED_PERCENT = 80
 """Share of a body's work that must stand again for it to count as copied."""
 
-_PEELED_SHARE = 0.5
+_PEELED_PERCENT = 50
 """Share of a body's work by which the surroundings must grow for an iteration to be peeled."""
 
 
@@ -91,7 +92,7 @@ def how_it_ended(stage: Stage, around: Content, *, seen_directly: bool) -> Chang
     trips = stage.trips
     if trips is not None and work and 0 < trips <= _MOST_UNROLLED:
         times = Counter({key: count * trips for key, count in work.items()})
-        if (grown & times).total() >= _MOST_COPIES * times.total():
+        if _is_share(grown & times, times.total(), _COPIED_PERCENT):
             if trips == 1:
                 return Change("removed", "ran once; its body now stands in its place")
             return Change(
@@ -199,9 +200,14 @@ def _copies(step: Step) -> int:
         return 0
     ratio = _step_ratio(step)
     kept = sum(count for key, count in new.items() if key in old)
-    copies = round(kept / size) if ratio is None else ratio
-    present = sum(min(new[key], count * copies) for key, count in old.items())
-    return copies if present >= _MOST_COPIES * copies * size else 1
+    copies = (2 * kept + size) // (2 * size) if ratio is None else ratio
+    present = Counter({key: min(new[key], count * copies) for key, count in old.items()})
+    return copies if _is_share(present, copies * size, _COPIED_PERCENT) else 1
+
+
+def _is_share(part: Counter[Operation], whole: int, percent: int) -> bool:
+    # In integers: calls that double each other make counts that no float holds.
+    return 100 * part.total() >= percent * whole
 
 
 def _step_ratio(step: Step) -> int | None:
@@ -223,7 +229,7 @@ def _peeled(step: Step, pipelined: Change | None, copied: Change | None) -> Chan
         return None
     grown = step.after.around.operations - step.before.around.operations
     work = step.before.content.operations
-    if (grown & work).total() < _PEELED_SHARE * work.total():
+    if not _is_share(grown & work, work.total(), _PEELED_PERCENT):
         return None
     parts: list[str] = []
     if front:

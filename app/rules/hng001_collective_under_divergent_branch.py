@@ -13,6 +13,8 @@ or a rendezvous time-out.
 The predicate is followed backwards through the newest text of each module. `partition-id` and
 `replica-id` differ between devices for certain. Inputs that are sharded, or that belong to one of
 several replicas, may differ. The result of a collective over all devices is the same everywhere.
+In code that XLA partitioned by itself predicates are kept alike on all devices, so only branches
+inside shard_map or pmap count, by their op_name; a branch without one is at most possible.
 
 ## What to do
 Call the collective outside the branch on every device (for example with a zero contribution), or
@@ -54,7 +56,8 @@ def check(facts: Facts) -> Iterable[Finding]:
     for history in facts.modules:
         if history.role == "user":
             for divergence in find_divergences(history):
-                yield _finding(facts, history, divergence)
+                if divergence.written != "whole":
+                    yield _finding(facts, history, divergence)
 
 
 def _finding(facts: Facts, history: ModuleHistory, divergence: Divergence) -> Finding:
@@ -69,7 +72,9 @@ def _finding(facts: Facts, history: ModuleHistory, divergence: Divergence) -> Fi
         rule=RULE.code,
         class_=RULE.class_,
         severity=severity,
-        confidence=_CONFIDENCE[divergence.cause],
+        confidence=(
+            "possible" if divergence.written == "unknown" else _CONFIDENCE[divergence.cause]
+        ),
         title=f"Only some devices may reach {place(collectives[0])}",
         message=(
             f"{_listed(collectives)} {verb} for every device of the group, but "
