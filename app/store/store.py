@@ -5,14 +5,17 @@ import shutil
 from pathlib import Path
 from typing import IO, Self
 
+from app.errors import UsageError
 from app.store.blobs import Blobs
 from app.store.database import open_database
 from app.store.jobs import JobQueue
 from app.store.reports import Reports
 
 
-class StoreInUse(Exception):
+class StoreInUse(UsageError):
     """Another process has this data folder open."""
+
+    default_code = "data_dir_in_use"
 
 
 class Store:
@@ -80,5 +83,9 @@ def _locked(path: Path) -> IO[bytes]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        raise StoreInUse(f"{path.parent} is in use by another server") from None
+        raise StoreInUse(
+            "it is in use by another server",
+            place=str(path.parent),
+            next_step="Stop that one, or choose another folder with HLOSCOPE_DATA_DIR.",
+        ) from None
     return file

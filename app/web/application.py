@@ -1,7 +1,7 @@
 """The application: rooms put together at start, taken apart at the end."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 
 from fastapi import FastAPI
@@ -14,7 +14,7 @@ from app.errors import AppError
 from app.jobs import LocalRunner, Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store
-from app.web import api, pages
+from app.web import api, pages, texts
 from app.web.guard import Guard
 from app.web.problems import handle
 from app.web.rates import Rate
@@ -23,30 +23,35 @@ from app.web.services import Services
 RunnerFor = Callable[[Store, Settings], Runner]
 
 
-def create_app(settings: Settings, *, runner_for: RunnerFor = LocalRunner) -> FastAPI:
-    """The application; its store is opened, and its jobs are run, while its lifespan lasts.
+def create_app(
+    settings: Settings, *, store: Store | None = None, runner_for: RunnerFor = LocalRunner
+) -> FastAPI:
+    """The application; jobs are run while its lifespan lasts.
 
-    `runner_for` makes what runs the jobs.
+    `store` is used and left open where it is given; else the one of `settings.data_dir` is opened
+    and closed with the lifespan. `runner_for` makes what runs the jobs.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        store = await run_in_threadpool(
-            Store, settings.data_dir, floor_bytes=settings.min_free_bytes
-        )
-        runner = runner_for(store, settings)
-        app.state.services = Services(
-            settings=settings,
-            store=store,
-            runner=runner,
-            upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
-        )
-        runner.start()
-        try:
+        async with AsyncExitStack() as stack:
+            opened = store
+            if opened is None:
+                opened = await run_in_threadpool(
+                    Store, settings.data_dir, floor_bytes=settings.min_free_bytes
+                )
+                stack.push_async_callback(run_in_threadpool, opened.close)
+            runner = runner_for(opened, settings)
+            services = app.state.services = Services(
+                settings=settings,
+                store=opened,
+                runner=runner,
+                upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
+            )
+            stack.callback(services.shelf.close)
+            stack.push_async_callback(run_in_threadpool, runner.stop)
+            runner.start()
             yield
-        finally:
-            await run_in_threadpool(runner.stop)
-            store.close()
 
     app = FastAPI(
         title="hloscope",
@@ -61,6 +66,7 @@ def create_app(settings: Settings, *, runner_for: RunnerFor = LocalRunner) -> Fa
     )
     app.include_router(api.router)
     app.include_router(pages.router)
+    app.include_router(texts.router)
     app.mount("/static", StaticFiles(directory=static_dir()), name="static")
     for kind in (AppError, NoSpace, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)

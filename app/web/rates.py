@@ -1,5 +1,6 @@
 """How often and how much at once one address may ask; counted in memory, forgotten at restart."""
 
+import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator
@@ -52,6 +53,7 @@ class Slots:
         self._total = total
         self._what = what
         self._taken: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     @contextmanager
     def hold(self, client: str) -> Generator[None]:
@@ -60,15 +62,17 @@ class Slots:
         Raises:
             TooMany: all are taken.
         """
-        if self._taken[client] >= self._each or self._taken.total() >= self._total:
-            raise TooMany(
-                f"too many {self._what} are open",
-                next_step="Wait until one of them has ended.",
-            )
-        self._taken[client] += 1
+        with self._lock:
+            if self._taken[client] >= self._each or self._taken.total() >= self._total:
+                raise TooMany(
+                    f"too many {self._what} are open",
+                    next_step="Wait until one of them has ended.",
+                )
+            self._taken[client] += 1
         try:
             yield
         finally:
-            self._taken[client] -= 1
-            if not self._taken[client]:
-                del self._taken[client]
+            with self._lock:
+                self._taken[client] -= 1
+                if not self._taken[client]:
+                    del self._taken[client]

@@ -1,17 +1,82 @@
-"""Runs the server, and has a sample analysed at start when one is given."""
+"""Runs the server on an address, and has a sample analysed at start when one is given."""
 
+import ipaddress
 import logging
+import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
 
+from app.errors import UsageError
 from app.settings import Settings
+from app.store import Store
 from app.web.application import create_app
+from app.web.sample import place_sample
+
+_GRACE_S = 3
+_KEEP_ALIVE_S = 20
 
 
 def serve(
-    settings: Settings, *, host: str, port: int, sample: Path | None = None, logs: list[Path]
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    sample: Path | None = None,
+    logs: Sequence[Path] = (),
 ) -> None:
-    """Serve until interrupted."""
-    logging.basicConfig(level=logging.INFO)
-    uvicorn.run(create_app(settings), host=host, port=port)
+    """Serve until interrupted; port 0 takes a free one.
+
+    A `sample` (dump or folder, with its `logs`) is analysed through the queue like any upload. Its
+    link is printed and stays the same over restarts.
+
+    Raises:
+        UsageError: the address or the data folder is in use, or the sample is not there.
+        KeyboardInterrupt: it was interrupted.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    with (
+        _listening(host, port) as listener,
+        Store(settings.data_dir, floor_bytes=settings.min_free_bytes) as store,
+    ):
+        base = settings.base_url.rstrip("/") or _address_of(listener)
+        print(f"hloscope serves {base}/", flush=True)
+        if sample is not None or logs:
+            report_id = place_sample(store, sample, logs)
+            print(f"The sample's report: {base}/r/{report_id}", flush=True)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(settings, store=store),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=settings.trusted_proxies or None,
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=_GRACE_S,
+                ws="none",
+                lifespan="on",
+            )
+        )
+        server.run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"the server cannot listen there: {error}",
+            place=f"{host}:{port}",
+            next_step="Choose another with --port; 0 takes a free one.",
+            code="cannot_listen",
+        ) from error
+
+
+def _address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "localhost"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -9,8 +9,9 @@ from app.bundle import Bundle
 from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
 from app.jobs import OWN_FAULTS, Runner
 from app.settings import Settings
-from app.store import Problem, ReportRow, Store, hash_of
+from app.store import Attachment, Problem, ReportRow, Store, hash_of
 from app.web.rates import Rate, Slots
+from app.web.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,10 @@ class Services:
     store: Store
     runner: Runner
     upload_rate: Rate
+    shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))
+    view_slots: Slots = field(default_factory=lambda: Slots(6, 12, "comparisons"))
     wait_slots: Slots = field(default_factory=lambda: Slots(12, 400, "waiting requests"))
 
 
@@ -54,9 +57,14 @@ def open_bundle(services: Services, row: ReportRow) -> Bundle:
         UsageError: the analysis is not over (`not_ready`).
         InputError, JobFailed: it ended without a report; the words say why.
     """
+    return Bundle.open(services.store.blobs.path(bundle_attachment(row).blob))
+
+
+def bundle_attachment(row: ReportRow) -> Attachment:
+    """Where the bundle of a finished report is; raises as `open_bundle`."""
     held = row.attached("bundle")
     if held:
-        return Bundle.open(services.store.blobs.path(held[0].blob))
+        return held[0]
     if row.problem is not None:
         raise error_from(row.problem)
     raise UsageError(
