@@ -17,6 +17,7 @@ from hlo_parser.values import Callee, Literal, Metadata
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hlo_parser.grammar import InstructionParts
     from hlo_parser.shapes import Shape
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -42,21 +43,33 @@ class AttributeList:
         "_frontend_attributes",
         "_metadata",
         "_pool",
+        "_raw",
         "_source_target_pairs",
-        "raw",
+        "text",
     )
 
-    raw: Mapping[str, str]
-    """Raw text of each value by key, in printed order."""
+    text: str
+    """As printed, `, key=value, key=value`; proved to be closed."""
 
-    def __init__(self, raw: Mapping[str, str], pool: ValuePool) -> None:
-        self.raw = MappingProxyType(raw) if raw else _EMPTY
+    def __init__(self, text: str, pool: ValuePool, raw: dict[str, str] | None = None) -> None:
+        """`raw` is given when the text is not in XLA's own spelling."""
+        self.text = text
         self._pool = pool
+        self._raw: Mapping[str, str] | None = None if raw is None else MappingProxyType(raw)
         self._callees: tuple[Callee, ...] | None = None
         self._control_predecessors: tuple[str, ...] | None = None
         self._frontend_attributes: Mapping[str, str] | None = None
         self._metadata: Metadata | None = None
         self._source_target_pairs: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def raw(self) -> Mapping[str, str]:
+        """Raw text of each value by key, in printed order."""
+        raw = self._raw
+        if raw is None:
+            found = patterns.attribute.findall(self.text)
+            raw = self._raw = MappingProxyType({key[:-1]: value for key, value in found})
+        return raw
 
     @property
     def callees(self) -> tuple[Callee, ...]:
@@ -161,34 +174,51 @@ class Instruction:
         name: str,
         shape: Shape,
         opcode: str,
-        arguments: str,
         attribute_list: AttributeList,
-        operands: tuple[str, ...] | None = None,
-        operand_paths: tuple[tuple[int, ...], ...] | None = None,
     ) -> None:
         self.text = text
         self.is_root = is_root
         self.name = name
         self.shape = shape
         self.opcode = opcode
-        self._arguments = arguments
         self.attribute_list = attribute_list
-        self._operands = operands
-        self._operand_paths = operand_paths
+        self._arguments: str | None = None
+        self._operands: tuple[str, ...] | None = None
+        self._operand_paths: tuple[tuple[int, ...], ...] = ()
+
+    @classmethod
+    def from_parts(
+        cls, text: str, parts: InstructionParts, shape: Shape, attribute_list: AttributeList
+    ) -> Instruction:
+        """An instruction whose text is not in XLA's own spelling, as the grammar cut it."""
+        made = cls(text, parts.is_root, parts.name, shape, parts.opcode, attribute_list)
+        made._arguments = parts.arguments
+        made._operands = parts.operands
+        made._operand_paths = parts.operand_paths
+        return made
 
     def __repr__(self) -> str:
         return f"<Instruction {self.name} = {self.opcode}>"
 
+    @property
+    def arguments(self) -> str:
+        """Raw text between the parentheses behind the opcode."""
+        if self._arguments is not None:
+            return self._arguments
+        # In XLA's own spelling single blanks and nothing else stand between the parts.
+        before = self.text.index(" = ") + len(self.shape.text) + len(self.opcode) + 5
+        return self.text[before : len(self.text) - len(self.attribute_list.text) - 1]
+
     def _split_operands(self) -> tuple[str, ...]:
-        if self.opcode in {"parameter", "constant"} or not self._arguments:
-            self._operands, self._operand_paths = (), ()
+        if self.opcode in {"parameter", "constant"}:
+            self._operands = ()
             return ()
-        found = patterns.operand.findall(self._arguments)
-        self._operands = tuple(name for name, _ in found)
+        found = patterns.operand.findall(self.arguments)
+        self._operands = operands = tuple([name for name, _ in found])
         self._operand_paths = tuple(
-            tuple(int(word) for word in path[1:].split("#")) if path else () for _, path in found
+            [tuple(map(int, path[1:].split("#"))) if path else () for _, path in found]
         )
-        return self._operands
+        return operands
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -199,9 +229,9 @@ class Instruction:
     @property
     def operand_paths(self) -> tuple[tuple[int, ...], ...]:
         """Per operand, the tuple elements taken from it: `%t#1#0` gives (1, 0), plain gives ()."""
-        if self._operand_paths is None:
+        if self._operands is None:
             self._split_operands()
-        return self._operand_paths or ()
+        return self._operand_paths
 
     @property
     def attributes(self) -> Mapping[str, str]:
@@ -264,7 +294,7 @@ class Instruction:
 
     @property
     def parameter_number(self) -> int | None:
-        return values.int_from_text(self._arguments) if self.opcode == "parameter" else None
+        return values.int_from_text(self.arguments) if self.opcode == "parameter" else None
 
     @property
     def literal(self) -> Literal | None:
@@ -272,7 +302,7 @@ class Instruction:
         if self.opcode != "constant":
             return None
         shape = self.shape
-        return Literal(self._arguments, shape.element_type if not shape.dimensions else "")
+        return Literal(self.arguments, shape.element_type if not shape.dimensions else "")
 
     def attribute_int(self, key: str) -> int | None:
         """The value of an integer attribute, None when absent or no integer."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo_parser.lines import LineReader
 
 if TYPE_CHECKING:
-    from hlo_parser.computation import Computation
+    from hlo_parser.blocks import Block
     from hlo_parser.frames import FrameTables
     from hlo_parser.module import Header
 
@@ -29,18 +29,6 @@ class InternerStats:
     distinct_computations: int
     instructions: int
     distinct_instructions: int
-
-
-class Block:
-    """A distinct computation text, the computation it gives, and what stood behind it last."""
-
-    __slots__ = ("computation", "following", "line_breaks", "raw")
-
-    def __init__(self, raw: bytes, computation: Computation) -> None:
-        self.raw = raw
-        self.computation = computation
-        self.line_breaks = raw.count(b"\n")
-        self.following: Block | None = None
 
 
 class Interner:
@@ -70,6 +58,15 @@ class Interner:
         self._bytes = 0
         self._computations = 0
         self._instructions = 0
+
+    def follow(self, previous: Block | None, block: Block, guess: Block | None) -> None:
+        """Remember that `block` stood where `guess` was expected; no `previous` at the start."""
+        if previous is None:
+            self.first = block
+        else:
+            previous.following = block
+        if block.following is None and guess is not None:
+            block.following = guess.following
 
     def count(self, byte_size: int, computations: int, instructions: int) -> None:
         """Add one text to the statistics."""

@@ -8,7 +8,6 @@ lists and their typed values are shared between instructions.
 from __future__ import annotations
 
 import re
-from itertools import chain
 
 from hlo_parser import grammar, patterns
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
@@ -18,12 +17,13 @@ MAX_DEPTH = 200
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
 _BRACKET = re.compile(r"[(){}\[\]]")
+_plain = patterns.plain_line.fullmatch
 _line = patterns.line.fullmatch
 _multi_line_constant = patterns.multi_line_constant.fullmatch
 _shape = patterns.shape.fullmatch
 _literal = patterns.literal.fullmatch
 _operand_list = patterns.operand_list.fullmatch
-_attributes = patterns.attribute.findall
+_attribute_list = patterns.attribute_list.fullmatch
 
 
 class LineReader:
@@ -39,10 +39,10 @@ class LineReader:
 
     def ordinary(self, text: str) -> Instruction | None:
         """Read an instruction of ordinary form; None when it is not."""
-        match = _line(text) or _multi_line_constant(text)
+        match = _plain_line(text) or _other_line(text)
         if match is None:
             return None
-        root, name, shape_text, opcode, arguments, tail = match.groups()
+        root, name, shape_text, opcode, tail = match.group(1, 2, 3, 4, 6)
         shape = self.shapes.get(shape_text)
         if shape is None:
             if _shape(shape_text) is None:
@@ -50,15 +50,10 @@ class LineReader:
             shape = self.shapes[shape_text] = Shape(shape_text)
         attributes = self.attribute_lists.get(tail)
         if attributes is None:
-            raw = split_attributes(tail)
-            if raw is None:
+            if _attribute_list(tail) is None:
                 return None
-            attributes = self.attribute_lists[tail] = AttributeList(raw, self.pool)
-        if not _arguments_fit(opcode, arguments):
-            return None
-        instruction = Instruction(
-            text, root is not None, name, shape, opcode, arguments, attributes
-        )
+            attributes = self.attribute_lists[tail] = AttributeList(tail, self.pool)
+        instruction = Instruction(text, root is not None, name, shape, opcode, attributes)
         self.instructions[text] = instruction
         return instruction
 
@@ -73,40 +68,36 @@ class LineReader:
         shape = self.shapes.get(parts.shape)
         if shape is None:
             shape = self.shapes[parts.shape] = Shape(parts.shape)
-        key = "".join(f", {name}={value}" for name, value in parts.attributes.items())
-        attributes = self.attribute_lists.get(key)
+        tail = "".join(f", {name}={value}" for name, value in parts.attributes.items())
+        attributes = self.attribute_lists.get(tail)
         if attributes is None:
-            attributes = self.attribute_lists[key] = AttributeList(parts.attributes, self.pool)
-        instruction = Instruction(
-            text,
-            parts.is_root,
-            parts.name,
-            shape,
-            parts.opcode,
-            parts.arguments,
-            attributes,
-            parts.operands,
-            parts.operand_paths,
-        )
+            attributes = AttributeList(tail, self.pool, parts.attributes)
+            self.attribute_lists[tail] = attributes
+        instruction = Instruction.from_parts(text, parts, shape, attributes)
         self.instructions[text] = instruction
         return instruction
 
 
-def split_attributes(tail: str) -> dict[str, str] | None:
-    """Cut `, key=value, key=value` into keys and raw values; None when it is not of that form."""
-    found = _attributes(tail)
-    # The matches stand apart from each other, so equal lengths prove that nothing is between them.
-    if sum(map(len, chain.from_iterable(found))) + 2 * len(found) != len(tail):
+def _plain_line(text: str) -> re.Match[str] | None:
+    """A line whose operands are names, or one number; those the match proves."""
+    match = _plain(text)
+    if match is None:
         return None
-    return {key[:-1]: value for key, value in found}
+    is_number = match[5][:1].isdigit()
+    opcode = match[4]
+    return match if opcode == "constant" or is_number == (opcode == "parameter") else None
 
 
-def _arguments_fit(opcode: str, arguments: str) -> bool:
-    if opcode == "constant":
-        return _literal(arguments) is not None
-    if opcode == "parameter":
-        return arguments.isascii() and arguments.isdigit()
-    return _operand_list(arguments) is not None
+def _other_line(text: str) -> re.Match[str] | None:
+    """A constant, or a line whose operands have shapes."""
+    match = _line(text) or _multi_line_constant(text)
+    if match is None:
+        return None
+    if match[4] == "constant":
+        return match if _literal(match[5]) else None
+    if match[4] == "parameter":
+        return None
+    return match if _operand_list(match[5]) else None
 
 
 def _depth(text: str) -> int:

@@ -71,6 +71,7 @@ class Module:
         "computations",
         "frames",
         "header",
+        "instruction_count",
         "line_count",
         "name",
         "unparsed",
@@ -86,6 +87,7 @@ class Module:
     line_count: int
     byte_size: int
     """Of the text given, in UTF-8."""
+    instruction_count: int
 
     def __init__(
         self,
@@ -96,6 +98,7 @@ class Module:
         unparsed: tuple[Unparsed, ...],
         line_count: int,
         byte_size: int,
+        instruction_count: int,
         pieces: TextPieces,
     ) -> None:
         self.header = header
@@ -105,6 +108,7 @@ class Module:
         self.unparsed = unparsed
         self.line_count = line_count
         self.byte_size = byte_size
+        self.instruction_count = instruction_count
         self._pieces = pieces
         self._entry: Computation | None = None
         self._by_name: dict[str, Computation] | None = None
@@ -132,10 +136,6 @@ class Module:
         frame tables, each computation. What is between them, or not understood, is there too.
         """
         return self._pieces.as_read()
-
-    @property
-    def instruction_count(self) -> int:
-        return sum(len(computation.instructions) for computation in self.computations)
 
     def get(self, name: str) -> Computation | None:
         """The (first) computation of that name."""

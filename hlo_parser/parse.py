@@ -1,28 +1,34 @@
 """Text to module: the front door of the package.
 
-Texts as XLA prints them are cut at blank lines, and each distinct computation is read once;
-anything else is cut by brackets (`scan.py`). A border found at a blank line is trusted only
-because every line before it was proved closed. What is not understood becomes `Unparsed`.
+Texts as XLA prints them are cut at blank lines, and each distinct computation is read once
+(`blocks.py`); anything else is cut by its brackets (`scan.py`, `body.py`). A border found at a
+blank line is trusted only because every line before it was proved closed. What is not understood
+becomes `Unparsed`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns
+from hlo_parser.blocks import Block, read_block
 from hlo_parser.body import BodyReader
-from hlo_parser.computation import Computation
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
-from hlo_parser.interner import Block, Interner
-from hlo_parser.lines import LineReader, split_attributes
+from hlo_parser.interner import Interner
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.scan import Scanner
+from hlo_parser.strict import check
+
+if TYPE_CHECKING:
+    from hlo_parser.computation import Computation
 
 _SHOWN = 200
 _HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
+_HEADER_NAME = re.compile(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
+_FOOT_ATTRIBUTE = re.compile(rf",\s*+({patterns.KEY})({patterns.VALUE})", re.ASCII)
 _TABLE_LINES = re.compile(
     rb"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+(?:\n|$)|"
     rb'[ \t]*+\d++[ \t]++(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}\n]*+\})[ \t]*+(?:\n|$)|[ \t]*+\n'
@@ -42,8 +48,6 @@ def parse_module(
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     module = _Reading(data, interner or Interner()).module()
     if strict:
-        from hlo_parser.strict import check
-
         check(module, data)
     return module
 
@@ -65,6 +69,7 @@ class _Reading:
         "interner",
         "line",
         "marked",
+        "odd_until",
         "position",
         "scanner_made",
         "unparsed",
@@ -78,6 +83,7 @@ class _Reading:
         self.position = 0
         self.line = 1
         self.marked = 0
+        self.odd_until = 0
         self.scanner_made: Scanner | None = None
         self.computations: list[Computation] = []
         self.first_lines: list[int] = []
@@ -88,21 +94,31 @@ class _Reading:
         self.cutter.keep_to(self.position)
         frames = self._frames()
         self.cutter.keep_to(self.position)
-        self._body()
+        self._computations()
         if not self.computations:
             raise HloSyntaxError("no HLO computation in this text", *self._first_place())
-        module = Module(
-            header,
-            frames,
-            tuple(self.computations),
-            tuple(self.first_lines),
-            tuple(self.unparsed),
-            self._line_at(len(self.data)) - self.data.endswith(b"\n"),
-            self.byte_size,
-            self.cutter.pieces(),
+        self._take_gaps()
+        instruction_count = sum([len(c.instructions) for c in self.computations])
+        self.interner.count(self.byte_size, len(self.computations), instruction_count)
+        return Module(
+            header=header,
+            frames=frames,
+            computations=tuple(self.computations),
+            first_lines=tuple(self.first_lines),
+            unparsed=tuple(self.unparsed),
+            line_count=self._line_at(len(self.data)) - self.data.endswith(b"\n"),
+            byte_size=self.byte_size,
+            instruction_count=instruction_count,
+            pieces=self.cutter.text_pieces(),
         )
-        self.interner.count(self.byte_size, len(self.computations), module.instruction_count)
-        return module
+
+    def _take_gaps(self) -> None:
+        """Report what is not understood inside computations, everything in text order."""
+        for computation, line in zip(self.computations, self.first_lines, strict=True):
+            for gap in computation.gaps:
+                span = Span(line + gap.line, gap.column, line + gap.end_line, gap.end_column)
+                self.unparsed.append(Unparsed(span, gap.text, gap.reason))
+        self.unparsed.sort(key=_place)
 
     def _first_place(self) -> tuple[Span, str]:
         if self.unparsed:
@@ -142,14 +158,9 @@ class _Reading:
         data, headers = self.data, self.interner.headers
         end = data.find(b"\n\n")
         raw = data[:end] if end >= 0 else b""
-        header = headers.get(raw)
-        if header is None and raw.startswith(b"HloModule "):
-            text = decode(raw)
-            match = _HEADER.fullmatch(text)
-            attributes = split_attributes(match.group(2)) if match is not None else None
-            if match is not None and attributes is not None:
-                header = headers[raw] = Header(text, match.group(1), attributes)
+        header = headers.get(raw) or _ordinary_header(decode(raw))
         if header is not None:
+            headers[raw] = header
             self.position = end + 2
             return header
         return self._odd_header()
@@ -166,10 +177,13 @@ class _Reading:
             parts = grammar.read_header(text)
         except grammar.GrammarError as error:
             self._add_unparsed(start, end, error.message)
-            return Header(text, _name_in(text), {})
+            name = _HEADER_NAME.match(text)
+            return Header(text, name[1] if name else "", {})
         return Header(text, parts.name, parts.attributes)
 
     def _frames(self) -> FrameTables | None:
+        if self.data.startswith(b"\n", self.position):
+            self.position = self.scanner.skip_blank(self.position)
         if not self.data.startswith(b"FileNames", self.position):
             return None
         start, data = self.position, self.data
@@ -193,32 +207,32 @@ class _Reading:
 
     # ---- computations --------------------------------------------------------------------------
 
-    def _body(self) -> None:
-        data, size = self.data, len(self.data)
-        position = self.position
-        odd_until = 0
+    def _computations(self) -> None:
+        startswith, size = self.data.startswith, len(self.data)
+        computations, first_lines, pieces = self.computations, self.first_lines, self.cutter.pieces
+        position, line = self.position, self._line_at(self.position)
         previous: Block | None = None
         guess = self.interner.first
         while position < size:
-            if guess is not None and data.startswith(guess.raw, position):
-                block = guess
-            else:
-                block = self._block_at(position) if position >= odd_until else None
+            block = guess
+            if block is None or not startswith(block.raw, position):
+                block = self._block_at(position)
                 if block is None:
-                    # Up to the next blank line nothing will be ordinary: look at it once only.
-                    odd_until = max(odd_until, self._blank_line(position))
+                    self.line, self.marked = line, position
                     position = self._odd_computation(position)
+                    line = self._line_at(position)
                     previous, guess = None, None
                     continue
-                if previous is None:
-                    self.interner.first = block
-                else:
-                    previous.following = block
-                if block.following is None and guess is not None:
-                    block.following = guess.following
-            self._take(block, position)
-            position += len(block.raw)
+                self.interner.follow(previous, block, guess)
+            computations.append(block.computation)
+            first_lines.append(line)
+            pieces.append(block.raw)
+            line += block.line_breaks
+            position += block.size
+            self.cutter.end = position
             previous, guess = block, block.following
+        # The last block may hold line breaks that the text does not.
+        self.line, self.marked = line - (position - size), size
 
     def _blank_line(self, position: int) -> int:
         """Behind the next blank line, or the end of the text."""
@@ -226,38 +240,28 @@ class _Reading:
         return len(self.data) if end < 0 else end + 2
 
     def _block_at(self, position: int) -> Block | None:
-        """The computation up to the next blank line; None when it is not in XLA's spelling."""
-        blocks = self.interner.blocks
-        raw = self.data[position : self._blank_line(position)]
+        """The computation up to the next blank line; None when its borders are not certain."""
+        if position < self.odd_until:
+            return None
+        end = self._blank_line(position)
+        raw = self.data[position:end]
         if not raw.endswith(b"\n\n"):
             raw = raw.rstrip(b"\n") + b"\n\n"
-        block = blocks.get(raw)
+        block = self.interner.blocks.get(raw)
         if block is None:
-            computation = _ordinary_computation(raw, self.interner.lines)
-            if computation is not None:
-                block = blocks[raw] = Block(raw, computation)
+            block = read_block(raw, self.interner.lines)
+            if block is None:
+                # Nothing up to the blank line will be ordinary: look at it once only.
+                self.odd_until = end
+            else:
+                self.interner.blocks[raw] = block
         return block
-
-    def _take(self, block: Block, position: int) -> None:
-        computation = block.computation
-        line = self._line_at(position)
-        self.cutter.keep_computation(block.raw, position)
-        self.computations.append(computation)
-        self.first_lines.append(line)
-        if computation.gaps:
-            self._take_gaps(computation, line)
-        self.line += block.line_breaks
-        self.marked = position + len(block.raw)
-
-    def _take_gaps(self, computation: Computation, line: int) -> None:
-        for gap in computation.gaps:
-            span = Span(line + gap.line, gap.column, line + gap.end_line, gap.end_column)
-            self.unparsed.append(Unparsed(span, gap.text, gap.reason))
 
     def _odd_computation(self, position: int) -> int:
         """Read one computation by its brackets, or pass over what is none; gives what is next."""
         scanner = self.scanner
         start = scanner.skip_blank(position)
+        self.cutter.keep_to(start)
         if start >= scanner.size:
             return start
         head = scanner.head(start)
@@ -267,20 +271,22 @@ class _Reading:
         body = BodyReader(scanner, start, self.interner.lines)
         end = body.read(place)
         foot = scanner.foot_end(end)
-        raw = self.data[start:foot]
         if not body.instructions:
             self._add_unparsed(start, foot, "a computation without an instruction")
             return scanner.skip_blank(foot)
+        raw = self.data[start:foot]
         block = self.interner.blocks.get(raw)
         if block is None:
-            thread = _attributes_of_foot(decode(self.data[end:foot])).get(
-                "execution_thread", "main"
-            )
-            block = self.interner.blocks[raw] = Block(
-                raw, body.computation(raw, name, is_entry, thread.strip('"'))
-            )
-        self._take(block, start)
-        return scanner.skip_blank(foot)
+            thread = _foot_attributes(decode(self.data[end:foot])).get("execution_thread", "main")
+            computation = body.computation(raw, name, is_entry, thread.strip('"'))
+            block = self.interner.blocks[raw] = Block(raw, computation)
+        self.computations.append(block.computation)
+        self.first_lines.append(self._line_at(start))
+        self.cutter.pieces.append(block.raw)
+        self.cutter.end = foot
+        following = scanner.skip_blank(foot)
+        self.cutter.keep_to(following)
+        return following
 
     def _pass_over(self, start: int) -> int:
         """Collect the lines up to the next computation as one unparsed stretch."""
@@ -292,51 +298,18 @@ class _Reading:
         return end
 
 
-def _name_in(text: str) -> str:
-    match = re.match(rf"HloModule\s++%?+({patterns.NAME})", text, re.ASCII)
-    return match.group(1) if match else ""
-
-
-def _attributes_of_foot(text: str) -> dict[str, str]:
-    found = re.findall(rf",\s*+({patterns.KEY})({patterns.VALUE})", text, re.ASCII)
-    return {key[:-1]: value for key, value in found}
-
-
-def _ordinary_computation(raw: bytes, reader: LineReader) -> Computation | None:
-    """Read a block in XLA's own spelling; None when any line of it is not."""
-    text = decode(raw)
-    head_end, foot_start = text.find("\n  "), text.rfind("\n}")
-    foot = patterns.computation_foot.fullmatch(text, foot_start + 2, len(text) - 2)
-    if foot is None or not 0 < head_end < foot_start:
+def _ordinary_header(text: str) -> Header | None:
+    """A header of one line as XLA prints it; None for any other."""
+    match = _HEADER.fullmatch(text)
+    if match is None or patterns.attribute_list.fullmatch(match[2]) is None:
         return None
-    head = patterns.computation_head.fullmatch(text, 0, head_end)
-    if head is None:
-        return None
-    lines = text[head_end + 3 : foot_start].split("\n  ")
-    found = list(map(reader.instructions.get, lines))
-    if None in found:
-        for index, instruction in enumerate(found):
-            if instruction is None:
-                instruction = found[index] = reader.ordinary(lines[index])
-                if instruction is None:
-                    return None
-    instructions = cast("tuple[Instruction, ...]", tuple(found))
-    line_count = text.count("\n") - 1
-    return Computation(
-        raw,
-        head.group(2),
-        head.group(1) is not None,
-        foot.group(1) or "main",
-        instructions,
-        line_count,
-        None if line_count == len(lines) + 2 else _offsets(lines),
-    )
+    attributes = patterns.attribute.findall(match[2])
+    return Header(text, match[1], {key[:-1]: value for key, value in attributes})
 
 
-def _offsets(lines: list[str]) -> tuple[int, ...]:
-    offsets: list[int] = []
-    line = 1
-    for text in lines:
-        offsets.append(line)
-        line += 1 + text.count("\n")
-    return tuple(offsets)
+def _place(unparsed: Unparsed) -> tuple[int, int]:
+    return unparsed.span.line, unparsed.span.column
+
+
+def _foot_attributes(text: str) -> dict[str, str]:
+    return {key[:-1]: value for key, value in _FOOT_ATTRIBUTE.findall(text)}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAME: Final = r"[A-Za-z_][\w.\-]*+"
+# Ranges, not \w: sre turns them into one bitmap test.
+NAME: Final = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
 KEY: Final = NAME + "="
 INDEX: Final = r"(?:/\*index=\d++\*/)?+"
 STRING: Final = r'"(?:[^"\\\n]++|\\[^\n])*+"'
@@ -64,11 +65,19 @@ MESH_GROUPS: Final = (
 WORD: Final = r"(?!/[/*])[^\s,(){}\[\]\"'=]++"
 VALUE: Final = rf"(?:{BRACES}|{STRING}|{MESH_GROUPS}|{IOTA_GROUPS}|{ARRAY}|{WORD})"
 ATTRIBUTE: Final = rf", ({KEY})({VALUE})"
-_OPERAND = rf"(?:{SHAPE_TEXT} )?+%?+{NAME}(?:#\d++)*+"
+_REFERENCE = rf"%?+{NAME}(?:#\d++)*+"
+_OPERAND = rf"(?:{_REFERENCE}(?=,|$)|{SHAPE_TEXT} {_REFERENCE})"
 OPERAND_LIST: Final = rf"(?:{_OPERAND}(?:, {INDEX}{_OPERAND})*+)?+"
 
 _ROUGH_SHAPE = rf"(?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)"
 _ROUGH_ARGUMENTS = _parentheses(TUPLE_DEPTH)
+
+_HEAD = rf"(ROOT )?+%?+({NAME}) = ((?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)) ([a-z][a-z0-9\-]*+)"
+
+plain_line: Final = re.compile(
+    rf"{_HEAD}\(((?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+|\d++)?+)\)(.*+)", re.ASCII
+)
+"""As `line`, but operands without shapes, or one number; they are proved by the match."""
 
 line: Final = re.compile(
     rf"(ROOT )?+%?+({NAME}) = ({_ROUGH_SHAPE}) ([a-z][a-z0-9\-]*+)\(({_ROUGH_ARGUMENTS})\)(.*+)",
@@ -83,12 +92,10 @@ shape: Final = re.compile(SHAPE_TEXT, re.ASCII)
 operand_list: Final = re.compile(OPERAND_LIST, re.ASCII)
 operand: Final = re.compile(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
 literal: Final = re.compile(_literal(LITERAL_DEPTH), re.ASCII)
+attribute_list: Final = re.compile(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
 attribute: Final = re.compile(ATTRIBUTE, re.ASCII)
-computation_head: Final = re.compile(
-    rf"(ENTRY )?+%?+({NAME}) (?:\((?=[^\n]*?\) -> )(?:[^\"'/\n]++|/\*index=\d++\*/)*+(?<=\{{)|\{{)",
-    re.ASCII,
-)
-"""The first line; XLA reads a signature and does not use it, so only its end is looked at."""
+computation_head: Final = re.compile(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)
+"""The start of the first line: ENTRY, name, and what opens a signature or the body."""
 
 computation_foot: Final = re.compile(
     r'(?:, execution_thread="([^"\\\n]*+)")?+(?: // [^\n]*+)?+', re.ASCII

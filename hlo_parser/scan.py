@@ -133,10 +133,20 @@ class Scanner:
         return match.end() if match else position
 
 
+def is_closed_line(text: str) -> bool:
+    """Whether a line is one instruction, understood or not, that ends where the line ends."""
+    data = text.encode("utf-8", "surrogatepass")
+    scanner = Scanner(data)
+    if b"\n" in data or not scanner.starts_instruction(0):
+        return False
+    statement = _Statement(scanner, 0)
+    return statement.end() == len(data) and not statement.stack and not statement.broken
+
+
 class _Statement:
     """One walk over an instruction, from bracket to bracket."""
 
-    __slots__ = ("assigned", "data", "nested", "position", "scanner", "stack", "start")
+    __slots__ = ("assigned", "broken", "data", "nested", "position", "scanner", "stack", "start")
 
     def __init__(self, scanner: Scanner, start: int) -> None:
         self.scanner = scanner
@@ -146,6 +156,7 @@ class _Statement:
         self.stack: list[bytes] = []
         self.nested = 0
         self.assigned = False
+        self.broken = False
 
     def end(self) -> int:
         while True:
@@ -195,16 +206,16 @@ class _Statement:
 
     def _skip(self, mark: bytes, place: int) -> None:
         """Over a string or comment; an unclosed string runs to the end of its line."""
-        if mark == b'"':
-            match = _LINE_STRING.match(self.data, place)
+        if mark in (b'"', b"'"):
+            if mark == b"'" and self._raw:
+                return
+            match = (_LINE_STRING if mark == b'"' else _LINE_SINGLE).match(self.data, place)
+            self.broken |= match is None
             self.position = match.end() if match else self.scanner.line_end(place)
-        elif self._raw:
-            return
-        elif mark == b"'":
-            match = _LINE_SINGLE.match(self.data, place)
-            self.position = match.end() if match else self.scanner.line_end(place)
-        else:
-            self.position = max(self.scanner.skip_blank(place), place + 2)
+        elif not self._raw:
+            end = self.scanner.skip_blank(place)
+            self.broken |= end == place
+            self.position = max(end, place + 2)
 
     def _second_assignment(self) -> bool:
         if self.stack:

@@ -1,0 +1,124 @@
+"""Computations between blank lines, each distinct text once.
+
+A block is the text of one computation up to and with the blank line behind it, as XLA prints it.
+Reading one looks all its lines up and reads those not seen before. It is given up when a line is
+not plainly closed, since then the computation may not end where the blank line is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from hlo_parser import grammar, patterns
+from hlo_parser.computation import Computation, Gap
+from hlo_parser.scan import is_closed_line
+
+if TYPE_CHECKING:
+    import re
+
+    from hlo_parser.instruction import Instruction
+    from hlo_parser.lines import LineReader
+
+
+class Block:
+    """A distinct computation text, the computation it gives, and what stood behind it last."""
+
+    __slots__ = ("computation", "following", "line_breaks", "raw", "size")
+
+    def __init__(self, raw: bytes, computation: Computation) -> None:
+        self.raw = raw
+        self.size = len(raw)
+        self.computation = computation
+        self.line_breaks = raw.count(b"\n")
+        self.following: Block | None = None
+
+
+def read_block(raw: bytes, reader: LineReader) -> Block | None:
+    """Read a computation that ends with a blank line; None when its borders are not certain."""
+    text = raw.decode("utf-8", errors="backslashreplace")
+    head_end, foot_start = text.find("\n  "), text.rfind("\n}")
+    if not 0 < head_end < foot_start:
+        return None
+    head = _head(text[:head_end])
+    foot = patterns.computation_foot.fullmatch(text, foot_start + 2, len(text) - 2)
+    if head is None or foot is None:
+        return None
+    lines = text[head_end + 3 : foot_start].split("\n  ")
+    found = list(map(reader.instructions.get, lines))
+    gaps: tuple[Gap, ...] = ()
+    if None in found:
+        missing = _read_missing(lines, found, reader)
+        if missing is None:
+            return None
+        gaps = missing
+    line_count = raw.count(b"\n") - 1
+    offsets: tuple[int, ...] | None = None
+    if gaps or line_count != len(lines) + 2:
+        offsets = _offsets(lines, found)
+        found = [instruction for instruction in found if instruction is not None]
+    if not found:
+        return None
+    computation = Computation(
+        raw=raw,
+        name=head[2],
+        is_entry=head[1] is not None,
+        execution_thread=foot[1] or "main",
+        instructions=cast("tuple[Instruction, ...]", tuple(found)),
+        line_count=line_count,
+        offsets=offsets,
+        gaps=gaps,
+    )
+    return Block(raw, computation)
+
+
+def _head(text: str) -> re.Match[str] | None:
+    """The first line, if nothing in it can reach beyond it.
+
+    XLA reads a signature and does not use it (hlo_parser.cc, ParseComputation), so its shapes
+    are passed over.
+    """
+    match = patterns.computation_head.match(text)
+    if match is None or not text.endswith(" {"):
+        return None
+    if match.end() == len(text):
+        return match
+    is_closed = (
+        '"' not in text and "'" not in text and text.count("/") == 2 * text.count("/*index=")
+    )
+    return match if is_closed and ") -> " in text else None
+
+
+def _read_missing(
+    lines: list[str], found: list[Instruction | None], reader: LineReader
+) -> tuple[Gap, ...] | None:
+    """Fill in the lines not seen before; None when a line may reach into the next one."""
+    gaps: list[Gap] = []
+    for index, instruction in enumerate(found):
+        if instruction is not None:
+            continue
+        line = lines[index]
+        found[index] = reader.ordinary(line)
+        if found[index] is not None:
+            continue
+        if not is_closed_line(line):
+            return None
+        try:
+            found[index] = reader.read(line.strip())
+        except grammar.GrammarError as error:
+            number = index + 1 + sum(text.count("\n") for text in lines[:index])
+            indent = 3 + len(line) - len(line.lstrip())
+            shown = line.strip()
+            end = indent + len(shown)
+            gaps.append(Gap(number, indent, number, end, shown[:200], error.message))
+    return tuple(gaps)
+
+
+def _offsets(lines: list[str], found: list[Instruction | None]) -> tuple[int, ...]:
+    """Where instructions start when lines were not understood or constants have several rows."""
+    offsets: list[int] = []
+    line = 1
+    for text, instruction in zip(lines, found, strict=True):
+        if instruction is not None:
+            offsets.append(line)
+        line += 1 + text.count("\n")
+    return tuple(offsets)
