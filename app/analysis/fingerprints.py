@@ -32,12 +32,13 @@ UNCOUNTED_KEYS = frozenset(
 )
 
 Strictness = Literal["exact", "layout-free", "operation"]
+Users = Mapping[int, Sequence[tuple[int, int]]]
 
 
 class Indexed:
-    """One computation by position: operand positions and users, worked out once."""
+    """One computation by position: operand positions, worked out once, and users."""
 
-    __slots__ = ("_operands", "_users", "computation", "index", "instructions", "root")
+    __slots__ = ("_operands", "computation", "index", "instructions", "root")
 
     def __init__(self, computation: Computation) -> None:
         self.computation = computation
@@ -48,7 +49,6 @@ class Indexed:
         }
         self.root = self.index[computation.root.name]
         self._operands: list[tuple[int, ...] | None] = [None] * len(self.instructions)
-        self._users: list[list[tuple[int, int]]] | None = None
 
     def operands(self, position: int) -> tuple[int, ...]:
         """Positions of the operands; -1 for a name that the computation does not define."""
@@ -59,16 +59,15 @@ class Indexed:
             self._operands[position] = found
         return found
 
-    @property
-    def users(self) -> Sequence[Sequence[tuple[int, int]]]:
-        """For each position the (user, operand number) pairs, in text order."""
-        found = self._users
-        if found is None:
-            found = self._users = [[] for _ in self.instructions]
-            for position in range(len(self.instructions)):
-                for number, operand in enumerate(self.operands(position)):
-                    if operand >= 0:
-                        found[operand].append((position, number))
+    def users_of(self, positions: Sequence[int]) -> Users:
+        """Who uses each of `positions`: (user, operand number) pairs in text order."""
+        found: dict[int, list[tuple[int, int]]] = {position: [] for position in positions}
+        wanted = {self.instructions[position].name: found[position] for position in positions}
+        for user, instruction in enumerate(self.instructions):
+            for number, name in enumerate(instruction.operands):
+                uses = wanted.get(name)
+                if uses is not None:
+                    uses.append((user, number))
         return found
 
 
@@ -150,7 +149,7 @@ class FingerprintTable:
                     "operands",
                     self.signature(instruction, strictness),
                     operands,
-                    _paths(instruction),
+                    instruction.operand_paths,
                 )
             )
         return graphs
@@ -161,28 +160,25 @@ class FingerprintTable:
         positions: Sequence[int],
         settled: Mapping[int, int],
         strictness: Strictness,
+        users: Users,
     ) -> dict[int, int]:
         """The same in the other direction: what uses an instruction, and as which operand."""
         graphs: dict[int, int] = {}
         for position in reversed(positions):
             instruction = here.instructions[position]
-            users = sorted(
+            uses = sorted(
                 (settled[u] if u in settled else graphs.get(u, -1), number)
-                for u, number in here.users[position]
+                for u, number in users[position]
             )
             graphs[position] = self.number(
                 (
                     "users",
                     self.signature(instruction, strictness),
                     position == here.root,
-                    tuple(users),
+                    tuple(uses),
                 )
             )
         return graphs
-
-
-def _paths(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
-    return instruction.operand_paths
 
 
 def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:

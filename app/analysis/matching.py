@@ -9,17 +9,22 @@ whichever computation comes first.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from app.analysis.fingerprints import (
     FingerprintTable,
     Indexed,
     Strictness,
+    Users,
     name_stem,
     operation_of,
 )
 from hlo_parser import Computation, Instruction
+
+# Positions of one computation to what they are compared by.
+_Keys = Mapping[int, Hashable]
+_Numbers = Mapping[int, int]
 
 _LEVELS: tuple[tuple[Strictness, str], ...] = (
     ("exact", ""),
@@ -118,40 +123,47 @@ class _Matcher:
 
     def match_graphs(self) -> None:
         """Pair by the graphs of operands and users, the exact ones first."""
-        for strictness, remark in _LEVELS:
-            self._match_level(strictness, remark)
-
-    def _match_level(self, strictness: Strictness, remark: str) -> None:
-        for graphs, how in (
-            (self._table.operand_graphs, f"same operands{remark}"),
-            (self._table.user_graphs, f"same users{remark}"),
-        ):
-            left, right = self._free()
-            if not left or not right:
-                return
-            self._match_unique(
-                graphs(self.before, left, self._settled[0], strictness),
-                graphs(self.after, right, self._settled[1], strictness),
-                how,
-            )
         left, right = self._free()
-        if left and right:
+        if not left or not right:
+            return
+        users = (self.before.users_of(left), self.after.users_of(right))
+        for strictness, remark in _LEVELS:
+            self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
+            self._match_unique(*self._user_graphs(strictness, users), f"same users{remark}")
             self._match_groups(
-                self._both(self.before, left, self._settled[0], strictness),
-                self._both(self.after, right, self._settled[1], strictness),
-                f"same operands and users{remark}",
+                *self._whole_graphs(strictness, users), f"same operands and users{remark}"
             )
 
-    def _both(
-        self,
-        here: Indexed,
-        positions: Sequence[int],
-        settled: Mapping[int, int],
-        strictness: Strictness,
-    ) -> dict[int, tuple[int, int]]:
-        up = self._table.operand_graphs(here, positions, settled, strictness)
-        down = self._table.user_graphs(here, positions, settled, strictness)
-        return {position: (up[position], down[position]) for position in positions}
+    def _operand_graphs(self, strictness: Strictness) -> tuple[_Numbers, _Numbers]:
+        left, right = self._free()
+        if not left or not right:
+            return {}, {}
+        look = self._table.operand_graphs
+        return (
+            look(self.before, left, self._settled[0], strictness),
+            look(self.after, right, self._settled[1], strictness),
+        )
+
+    def _user_graphs(
+        self, strictness: Strictness, users: tuple[Users, Users]
+    ) -> tuple[_Numbers, _Numbers]:
+        left, right = self._free()
+        if not left or not right:
+            return {}, {}
+        look = self._table.user_graphs
+        return (
+            look(self.before, left, self._settled[0], strictness, users[0]),
+            look(self.after, right, self._settled[1], strictness, users[1]),
+        )
+
+    def _whole_graphs(
+        self, strictness: Strictness, users: tuple[Users, Users]
+    ) -> tuple[_Keys, _Keys]:
+        up, down = self._operand_graphs(strictness), self._user_graphs(strictness, users)
+        return (
+            {position: (number, down[0][position]) for position, number in up[0].items()},
+            {position: (number, down[1][position]) for position, number in up[1].items()},
+        )
 
     def match_votes(self) -> bool:
         """Pair by the operation's JAX name and by stems of names, where just one fits."""
@@ -169,18 +181,14 @@ class _Matcher:
             )
         return len(self.partner) > known
 
-    def _match_unique(
-        self, left: Mapping[int, Hashable], right: Mapping[int, Hashable], how: str
-    ) -> None:
+    def _match_unique(self, left: _Keys, right: _Keys, how: str) -> None:
         there = _grouped(right)
         for key, group in _grouped(left).items():
             others = there.get(key, [])
             if len(group) == 1 == len(others):
                 self._pair(group[0], others[0], how)
 
-    def _match_groups(
-        self, left: Mapping[int, Hashable], right: Mapping[int, Hashable], how: str
-    ) -> None:
+    def _match_groups(self, left: _Keys, right: _Keys, how: str) -> None:
         """Pair within groups of equals: first by name, then in the order of the text."""
         there = _grouped(right)
         for key, group in _grouped(left).items():
@@ -203,7 +211,7 @@ class _Matcher:
                 self._pair(i, j, how)
 
 
-def _grouped(keys: Mapping[int, Hashable]) -> dict[Hashable, list[int]]:
+def _grouped(keys: _Keys) -> dict[Hashable, list[int]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position in sorted(keys):
         groups[keys[position]].append(position)
