@@ -39,6 +39,8 @@ _UNSUPPORTED = {
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!\x1a\x07": "RAR",
 }
+# Where a tar header says what it is; a broken one may still say so.
+_USTAR = slice(257, 262)
 _FOREIGN = (b"\x7fELF", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"MZ\x90")
 
 
@@ -150,7 +152,7 @@ def _stream_members(inner: Peekable, opened: Opened, settings: Settings) -> Iter
     content = Spending(inner, opened.budget)
     try:
         start = inner.peek(BLOCK)
-        if is_tar(start):
+        if is_tar(start) or start[_USTAR] == b"ustar":
             yield from read_tar(content, settings)
         else:
             opened.is_archive = False
@@ -171,7 +173,7 @@ def _stream_members(inner: Peekable, opened: Opened, settings: Settings) -> Iter
 def is_archive(start: bytes) -> bool:
     """Whether `start` begins like an archive or compressed file of any kind."""
     magics = (LOCAL_MAGIC, EMPTY_MAGIC, GZIP_MAGIC, *ZSTD_MAGICS, *_UNSUPPORTED)
-    return start.startswith(magics) or start[257:262] == b"ustar"
+    return start.startswith(magics) or start[_USTAR] == b"ustar"
 
 
 def unpack_text(pieces: Iterator[bytes], start: bytes, budget: Budget) -> Iterator[bytes]:

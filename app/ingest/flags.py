@@ -55,7 +55,7 @@ def _words(text: str) -> list[str]:
         return shlex.split(text, comments=False)
     except ValueError:
         # An unclosed quote; XLA itself would take the rest as it stands.
-        return text.replace('"', " ").replace("'", " ").split()
+        return text.replace('"', "").replace("'", "").split()
 
 
 def flags_of_debug_options(text: str) -> dict[str, str]:

@@ -86,18 +86,13 @@ def _grouped(texts: Sequence[ParsedText]) -> list[_Group]:
         name = text.name
         number = -1 if name.module_id is None else name.module_id
         # A name that would pass 255 bytes is left out of the file's name: the text knows it.
-        module_name = name.module_name or _as_in_file_names(text.module.name)
+        module_name = name.module_name or text.module.name
         if name.kind == "other" and number >= 0 and not name.module_name:
             # An unknown point of a known module stands apart: its place in the order is not known.
             module_name = name.point
         key = (name.folder, name.timestamp or 0, number, module_name)
         groups.setdefault(key, _Group(key)).texts.append(text)
     return list(groups.values())
-
-
-def _as_in_file_names(name: str) -> str:
-    # xla/service/dump.cc, SanitizeFileName
-    return "".join("_" if character in "/\\[] " else character for character in name)
 
 
 def _attach(groups: Sequence[_Group], side_files: Iterable[FileName]) -> None:

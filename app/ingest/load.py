@@ -105,6 +105,7 @@ class _Loader:
         self._names: set[str] = set()
         self._twins: set[str] = set()
         self._whole = 0
+        self._damage: Damage | None = None
         self._texts: list[ParsedText] = []
         self._side_files: list[FileName] = []
         self._flags: dict[str, dict[str, str]] = {}
@@ -161,6 +162,7 @@ class _Loader:
             self._read(read_file_name(name.text), member)
             self._whole += 1
         except Damage as damage:
+            self._damage = self._damage or damage
             self._inventory.skip(name.text, damage.code, damage.reason, size)
 
     def _read(self, file: FileName, member: Member) -> None:
@@ -247,18 +249,19 @@ class _Loader:
 
     def _judge(self) -> None:
         opened, inventory = self._opened, self._inventory
-        damage = opened.damage
+        damage = opened.damage or self._damage
         if damage is not None and not self._whole:
             raise BadArchive(
                 damage.reason,
                 place=opened.name,
                 code=damage.code,
-                next_step="Nothing before that is whole: send the archive again.",
+                next_step="Nothing in it is whole: send it again.",
             )
         if not inventory.kinds.keys() - _NOT_XLA:
             raise self._no_dump()
         if damage is not None:
-            inventory.skip(opened.name, damage.code, damage.reason)
+            if opened.damage is not None:
+                inventory.skip(opened.name, damage.code, damage.reason)
             inventory.remark(damage.code, f"{damage.reason}; {self._whole} whole members are kept")
         if opened.trailing:
             inventory.remark("trailing_bytes", "bytes after the end of the archive are not read")
