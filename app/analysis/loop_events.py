@@ -106,7 +106,7 @@ def how_it_ended(stage: Stage, around: Content, *, seen_directly: bool) -> Chang
 def _changes(step: Step) -> Iterator[Change]:
     old, new = step.before.loop, step.after.loop
     yield from _if_any(_moved(step))
-    if old.body is not new.body:
+    if old.body is not new.body or _trips_changed(step):
         pipelined, copied = _pipelined(step), _copied(step)
         yield from _if_any(pipelined, copied, _peeled(step, pipelined, copied))
     if _trips_changed(step):

@@ -24,8 +24,11 @@ _ALIKE = 0.5
 _ALIKE_FAR = 0.4
 """The same between texts with many passes between them."""
 
-_MAX_PAIRS = 20_000
-"""Beyond this many pairs only loops of one name are compared."""
+_MAX_PAIRS = 5_000
+"""Beyond this many pairs only loops that carry the same or have one name are compared."""
+
+_MAX_ALIKE = 20
+"""With so many pairs, how many loops that carry the same are compared with one."""
 
 _SAME_NAME = 0.15
 _SAME_COMPUTATION = 0.05
@@ -233,10 +236,17 @@ def _pairs_to_compare(
 ) -> list[tuple[int, int]]:
     if len(earlier) * len(later) <= _MAX_PAIRS:
         return [(i, j) for i in earlier for j in later]
-    by_name: dict[str, list[int]] = {}
+    alike: dict[object, list[int]] = {}
     for i in earlier:
-        by_name.setdefault(before[i].placed.loop.name, []).append(i)
-    return [(i, j) for j in later for i in by_name.get(after[j].placed.loop.name, ())[:1]]
+        for key in _keys(before[i]):
+            alike.setdefault(key, []).append(i)
+    return sorted(
+        {(i, j) for j in later for key in _keys(after[j]) for i in alike.get(key, ())[:_MAX_ALIKE]}
+    )
+
+
+def _keys(one: Candidate) -> tuple[object, ...]:
+    return one.placed.loop.name, frozenset(one.carried_kinds.items())
 
 
 def _score(one: Candidate, other: Candidate, measure: _Measure) -> float:

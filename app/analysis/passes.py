@@ -78,8 +78,9 @@ def _follows_directly(before: DumpName, name: DumpName, step: int | None) -> boo
     """Whether no text is missing before this one; a hole in the steps is one or more.
 
     `step` is the last one counted so far. The text after all optimizations follows the last pass
-    directly and the first text not at all.
+    directly and the first text not at all. Passes in names without a count are taken as they come.
     """
     if name.step is None:
-        return step is not None or name.kind == before.kind == "after_optimizations"
+        is_last_again = name.kind == before.kind == "after_optimizations"
+        return step is not None or name.after is not None or is_last_again
     return name.step == (0 if step is None else step + 1)
