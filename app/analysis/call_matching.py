@@ -74,12 +74,20 @@ class _Matcher:
         self.names_agree = self._do_names_agree()
 
     def _do_names_agree(self) -> bool:
+        """Whether one name mostly means one computation, as in neighbouring passes.
+
+        Numbered names are equal by accident between two compilations; then the instructions
+        inside have other names.
+        """
         common = [name for name in self._before if name in self._after]
-        alike = sum(
-            self._before[name] is self._after[name] or self._likeness(name, name) >= _LEAST_LIKENESS
-            for name in common
-        )
-        return alike * 2 >= len(common)
+        return sum(self._share_names(name) for name in common) * 2 >= len(common)
+
+    def _share_names(self, name: str) -> bool:
+        here, there = self._before[name], self._after[name]
+        if here is there:
+            return True
+        left, right = self._table.indexed(here).index, self._table.indexed(there).index
+        return len(left.keys() & right.keys()) * 2 >= min(len(left), len(right))
 
     def result(self) -> ComputationMatching:
         partner = {name: self._partner[name] for name in self._before if name in self._partner}
