@@ -28,6 +28,8 @@ from hlo_parser import Computation, Instruction, Module
 
 Spelling = Literal["native", "sugar", "generic", "custom-call"]
 
+MAX_BETWEEN = 4_000_000
+
 # Instructions that only hand values on inside a wrapped computation.
 _PLUMBING = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "call"}
@@ -37,12 +39,16 @@ _PLUMBING = frozenset(
 def find_async_pairs(module: Module) -> tuple[AsyncPair, ...]:
     """Every asynchronous start of the module, by computation and start in text order.
 
-    `between` is None in modules that are not scheduled, for a start without done, and where the
-    done belongs to the start of the iteration before.
+    `between` is None in modules that are not scheduled, for a start without done, where the done
+    belongs to the start of the iteration before, and once the windows of a module hold more than
+    `MAX_BETWEEN` names together.
     """
     ends = _CustomCallEnds.of(module)
+    windows = _Windows(module.header.is_scheduled)
     return tuple(
-        pair for computation in module.computations for pair in _pairs(module, computation, ends)
+        pair
+        for computation in module.computations
+        for pair in _pairs(module, computation, ends, windows)
     )
 
 
@@ -116,7 +122,9 @@ def is_fused(module: Module, computation: Computation) -> bool:
     return any(caller.opcode == "fusion" for _, caller in module.callers(computation.name))
 
 
-def _pairs(module: Module, computation: Computation, ends: _CustomCallEnds) -> Iterator[AsyncPair]:
+def _pairs(
+    module: Module, computation: Computation, ends: _CustomCallEnds, windows: "_Windows"
+) -> Iterator[AsyncPair]:
     starts = [i for i in computation.instructions if _is_end(i, "start", ends)]
     if not starts or computation.name in ends.starts:
         return
@@ -135,7 +143,7 @@ def _pairs(module: Module, computation: Computation, ends: _CustomCallEnds) -> I
             start=start.name,
             done=None if trail is None else trail.done,
             updates=() if trail is None else trail.updates,
-            between=_between(module, computation, start, trail),
+            between=None if trail is None else windows.between(computation, trail),
             is_sync=_is_sync(module, start),
             spelling=_spelling(start),
         )
@@ -283,14 +291,19 @@ def _spelling(start: Instruction) -> Spelling:
     return "native" if start.opcode.removesuffix("-start") in NATIVE_ASYNC else "sugar"
 
 
-def _between(
-    module: Module, computation: Computation, start: Instruction, trail: _Trail | None
-) -> tuple[str, ...] | None:
-    if trail is None or trail.wraps or not module.header.is_scheduled:
-        return None
-    first = computation.position(start.name) + 1
-    last = computation.position(trail.done)
-    return tuple(i.name for i in computation.instructions[first:last])
+class _Windows:
+    """Cuts what lies between start and done; wide windows that all overlap could take a square."""
+
+    def __init__(self, is_scheduled: bool) -> None:
+        self._left = MAX_BETWEEN if is_scheduled else 0
+
+    def between(self, computation: Computation, trail: _Trail) -> tuple[str, ...] | None:
+        first = computation.position(trail.start) + 1
+        last = computation.position(trail.done)
+        if trail.wraps or not self._left:
+            return None
+        self._left = max(0, self._left - max(0, last - first))
+        return tuple(i.name for i in computation.instructions[first:last]) if self._left else None
 
 
 def _is_sync(module: Module, start: Instruction) -> bool:

@@ -1,5 +1,5 @@
 from analysis.tpu_texts import ASYNC_FUSIONS
-from app.analysis.async_pairs import find_async_pairs
+from app.analysis.async_pairs import MAX_BETWEEN, find_async_pairs
 from app.model.facts import AsyncPair
 from hlo_parser import parse_module
 
@@ -229,3 +229,14 @@ def test_cycles_and_undefined_names_end_the_walk() -> None:
 """
     )
     assert pairs_in(text) == (AsyncPair("main", "copy", "s", None),)
+
+
+def test_windows_that_all_overlap_are_not_spelled_out_without_end() -> None:
+    count = 4_000
+    starts = "".join(f"  %s{i} = (f32[4], f32[4], u32[]) copy-start(%x)\n" for i in range(count))
+    dones = "".join(f"  %d{i} = f32[4] copy-done(%s{i})\n" for i in range(count))
+    pairs = pairs_in(f"{SCHEDULED}ENTRY %main {{\n  %x = f32[4] parameter(0)\n{starts}{dones}}}\n")
+    assert all(pair.done is not None for pair in pairs)
+    spelled = [pair for pair in pairs if pair.between is not None]
+    assert 0 < len(spelled) < count
+    assert sum(len(pair.between or ()) for pair in pairs) <= MAX_BETWEEN
