@@ -40,11 +40,14 @@ class LoopFinder:
     """Finds loops in the texts of one history, reading the computations they share once."""
 
     def __init__(self) -> None:
+        self._holding: dict[Computation, bool] = {}
         self._calling: dict[Computation, tuple[Instruction, ...]] = {}
         self._invariant: dict[Computation, frozenset[int]] = {}
 
     def find(self, module: Module) -> tuple[PlacedLoop, ...]:
         """All loops, outermost first, loops of one depth in text order."""
+        if not any(map(self._holds_while, module.computations)):
+            return ()
         placed: list[PlacedLoop] = []
         visited = {module.entry.name}
         level = [_Reached(module.entry, None, ())]
@@ -115,6 +118,13 @@ class LoopFinder:
             trip_count=trips.count,
             trip_count_how=trips.how,
         )
+
+    def _holds_while(self, computation: Computation) -> bool:
+        known = self._holding.get(computation)
+        if known is None:
+            known = any(instruction.opcode == "while" for instruction in computation.instructions)
+            self._holding[computation] = known
+        return known
 
     def _calling_instructions(self, computation: Computation) -> tuple[Instruction, ...]:
         known = self._calling.get(computation)
