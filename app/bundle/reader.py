@@ -40,11 +40,15 @@ MAX_REPORT_BYTES = 256 << 20
 MAX_TEXT_BYTES = 1 << 30
 """The text of one dump of more bytes than this is refused unread."""
 
-FRAME_CACHE_BYTES = 64 << 20
+FRAME_CACHE_BYTES = 32 << 20
 """Unpacked frames that one bundle keeps for the next question."""
 
 PARSED_MODULES = 8
 """Parsed modules that one bundle keeps for the next question."""
+
+SHARED_INSTRUCTIONS = 100_000
+"""Distinct instructions that parsed modules share before sharing starts anew: 280 MB or so, where
+a bundle that many questions were asked of would else hold all its texts parsed."""
 
 # What a damaged file makes the layers below us raise; SQLite itself decodes texts and names.
 _DAMAGE = (sqlite3.Error, CorruptData, HloSyntaxError, msgspec.MsgspecError, UnicodeDecodeError)
@@ -214,6 +218,8 @@ class Bundle:
             module = self._parsed.get(key)
             if module is None:
                 text = self.dump_bytes(module_id, index)
+                if self._interner.stats.distinct_instructions > SHARED_INSTRUCTIONS:
+                    self._interner = Interner()
                 with self._faults():
                     module = self._parsed[key] = parse_module(text, interner=self._interner)
                 if len(self._parsed) > PARSED_MODULES:

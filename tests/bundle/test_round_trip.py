@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bundle import Bundle, BundleDump, write_bundle, writer
+from app.bundle import Bundle, BundleDump, reader, write_bundle, writer
 from app.bundle.layout import FRAME_BYTES, PIECE_BYTES
 from app.errors import LimitExceeded, NotFound
 from app.model.codec import report_to_json
@@ -116,6 +116,27 @@ def test_parse_shares_and_remembers(tmp_path: Path) -> None:
         assert bundle.parse(ID, 0) is first
         assert first.entry.instructions[0] is second.entry.instructions[0]
         assert second.entry.root.opcode == "multiply"
+
+
+def test_sharing_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "SHARED_INSTRUCTIONS", 3)
+    monkeypatch.setattr(reader, "PARSED_MODULES", 2)
+    texts = [ADD.replace("%r", f"%r.{n}") for n in range(8)]
+    with Bundle.open(written(tmp_path, *texts)) as bundle:
+        modules = [bundle.parse(ID, n) for n in range(8)]
+        assert [module.entry.root.name for module in modules] == [f"r.{n}" for n in range(8)]
+        parameters = {id(module.entry.instructions[0]) for module in modules}
+        assert len(parameters) == 3
+        assert bundle.parse(ID, 7) is modules[7]
+        assert bundle.parse(ID, 0) is not modules[0]
+
+
+def test_unpacked_frames_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "FRAME_CACHE_BYTES", 1)
+    monkeypatch.setattr(writer, "FRAME_BYTES", 100)
+    texts = [ADD.replace("%r", f"%r.{n}") for n in range(8)]
+    with Bundle.open(written(tmp_path, *texts)) as bundle:
+        assert [bundle.dump_text(ID, n) for n in range(8)] == texts
 
 
 def test_computation_text(tmp_path: Path) -> None:

@@ -219,10 +219,9 @@ def test_the_mark_of_a_long_text_is_shown() -> None:
 
 def test_long_modules() -> None:
     before, after = chain(50_000), chain(50_000, edited=2)
-    diff = diff_modules(before, after)
     start = time.perf_counter()
-    answer = diff_view(before, after, diff)
-    assert time.perf_counter() - start < 10
+    answer = view(before, after)
+    assert time.perf_counter() - start < 20
     assert answer.totals.instructions_changed == 999
     (change,) = answer.computations
     assert sum(row.times for row in change.rows) == 999
