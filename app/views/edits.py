@@ -18,7 +18,7 @@ EditKind = Literal["added", "removed", "changed", "moved"]
 Mark = tuple[int, int]
 
 # `%add.3.clone` counts as `%add`; `1.5` and `{1,0}` stay.
-_NUMBERED = re.compile(r"(?<![\w.])(%?[A-Za-z_][\w-]*+)(?:\.[\w-]++)++")
+_NUMBERED = re.compile(r"(?<![\w.-])(%?[A-Za-z_][\w-]*+)(?:\.[\w-]++)++")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-%")
 
 

@@ -202,6 +202,17 @@ def test_differing_parts(before: str, after: str, expected: tuple[str, str]) -> 
     assert (before[slice(*here)], after[slice(*there)]) == expected
 
 
+@pytest.mark.parametrize("word", ["a-", "a.", "%a", "a%-.", "1.", "é", " = "])
+def test_hostile_texts_take_no_longer(word: str) -> None:
+    def text(end: str) -> Module:
+        value = word * 200_000 + end
+        return module("%p = f32[8]{0} parameter(0)", f'ROOT %r = f32[] abs(%p), x="{value}"')
+
+    answer = view(text(word), text("b" * 1000 + word * 1000))
+    assert answer.totals.instructions_changed == 1
+    assert len(msgspec.json.encode(answer)) < 20_000
+
+
 def test_the_mark_of_a_long_text_is_shown() -> None:
     def long(end: str) -> Module:
         value = ", ".join("1" for _ in range(5_000))
