@@ -19,7 +19,7 @@ MAX_DEPTH = 200
 _BRACKET = re.compile(r"[(){}\[\]]")
 _plain = patterns.plain_line.fullmatch
 _line = patterns.line.fullmatch
-_multi_line_constant = patterns.multi_line_constant.fullmatch
+_long_constant = patterns.long_constant.fullmatch
 _shape = patterns.shape.fullmatch
 _literal = patterns.literal.fullmatch
 _operand_list = patterns.operand_list.fullmatch
@@ -29,20 +29,28 @@ _attribute_list = patterns.attribute_list.fullmatch
 class LineReader:
     """Reads single instructions and remembers them by text."""
 
-    __slots__ = ("attribute_lists", "instructions", "pool", "shapes")
+    __slots__ = ("attribute_lists", "has_long_constants", "instructions", "pool", "shapes")
+
+    has_long_constants: bool
+    """Whether a constant of several rows was read; else an instruction is a line."""
 
     def __init__(self) -> None:
         self.instructions: dict[str, Instruction] = {}
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
         self.pool = ValuePool()
+        self.has_long_constants = False
 
     def ordinary(self, text: str) -> Instruction | None:
         """Read an instruction of ordinary form; None when it is not."""
-        match = _plain_line(text) or _other_line(text)
+        match = _plain(text)
         if match is None:
+            match = self._other(text)
+            if match is None:
+                return None
+        root, name, shape_text, opcode, arguments, tail = match.groups()
+        if arguments.isdigit() != (opcode == "parameter") and opcode != "constant":
             return None
-        root, name, shape_text, opcode, tail = match.group(1, 2, 3, 4, 6)
         shape = self.shapes.get(shape_text)
         if shape is None:
             if _shape(shape_text) is None:
@@ -56,6 +64,17 @@ class LineReader:
         instruction = Instruction(text, root is not None, name, shape, opcode, attributes)
         self.instructions[text] = instruction
         return instruction
+
+    def _other(self, text: str) -> re.Match[str] | None:
+        """A constant, or a line whose operands have shapes."""
+        match = _line(text)
+        if match is None:
+            match = _long_constant(text)
+            self.has_long_constants |= match is not None
+        if match is None:
+            return None
+        proved = _literal if match[4] == "constant" else _operand_list
+        return match if proved(match[5]) else None
 
     def read(self, text: str) -> Instruction:
         """Read any instruction; raises grammar.GrammarError."""
@@ -76,28 +95,6 @@ class LineReader:
         instruction = Instruction.from_parts(text, parts, shape, attributes)
         self.instructions[text] = instruction
         return instruction
-
-
-def _plain_line(text: str) -> re.Match[str] | None:
-    """A line whose operands are names, or one number; those the match proves."""
-    match = _plain(text)
-    if match is None:
-        return None
-    is_number = match[5][:1].isdigit()
-    opcode = match[4]
-    return match if opcode == "constant" or is_number == (opcode == "parameter") else None
-
-
-def _other_line(text: str) -> re.Match[str] | None:
-    """A constant, or a line whose operands have shapes."""
-    match = _line(text) or _multi_line_constant(text)
-    if match is None:
-        return None
-    if match[4] == "constant":
-        return match if _literal(match[5]) else None
-    if match[4] == "parameter":
-        return None
-    return match if _operand_list(match[5]) else None
 
 
 def _depth(text: str) -> int:

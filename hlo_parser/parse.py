@@ -33,6 +33,8 @@ _TABLE_LINES = re.compile(
     rb"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+(?:\n|$)|"
     rb'[ \t]*+\d++[ \t]++(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}\n]*+\})[ \t]*+(?:\n|$)|[ \t]*+\n'
 )
+# Twice as fast as bytes.find with two characters of which the first is frequent.
+_BLANK_LINE = re.compile(rb"\n\n")
 _NO_HEADER = Header("", "", {})
 
 
@@ -66,6 +68,7 @@ class _Reading:
         "cutter",
         "data",
         "first_lines",
+        "instruction_count",
         "interner",
         "line",
         "marked",
@@ -84,6 +87,7 @@ class _Reading:
         self.line = 1
         self.marked = 0
         self.odd_until = 0
+        self.instruction_count = 0
         self.scanner_made: Scanner | None = None
         self.computations: list[Computation] = []
         self.first_lines: list[int] = []
@@ -98,8 +102,7 @@ class _Reading:
         if not self.computations:
             raise HloSyntaxError("no HLO computation in this text", *self._first_place())
         self._take_gaps()
-        instruction_count = sum([len(c.instructions) for c in self.computations])
-        self.interner.count(self.byte_size, len(self.computations), instruction_count)
+        self.interner.count(self.byte_size, len(self.computations), self.instruction_count)
         return Module(
             header=header,
             frames=frames,
@@ -108,7 +111,7 @@ class _Reading:
             unparsed=tuple(self.unparsed),
             line_count=self._line_at(len(self.data)) - self.data.endswith(b"\n"),
             byte_size=self.byte_size,
-            instruction_count=instruction_count,
+            instruction_count=self.instruction_count,
             pieces=self.cutter.text_pieces(),
         )
 
@@ -210,7 +213,7 @@ class _Reading:
     def _computations(self) -> None:
         startswith, size = self.data.startswith, len(self.data)
         computations, first_lines, pieces = self.computations, self.first_lines, self.cutter.pieces
-        position, line = self.position, self._line_at(self.position)
+        position, line, instructions = self.position, self._line_at(self.position), 0
         previous: Block | None = None
         guess = self.interner.first
         while position < size:
@@ -218,7 +221,7 @@ class _Reading:
             if block is None or not startswith(block.raw, position):
                 block = self._block_at(position)
                 if block is None:
-                    self.line, self.marked = line, position
+                    self.line, self.marked, self.cutter.end = line, position, position
                     position = self._odd_computation(position)
                     line = self._line_at(position)
                     previous, guess = None, None
@@ -228,16 +231,17 @@ class _Reading:
             first_lines.append(line)
             pieces.append(block.raw)
             line += block.line_breaks
+            instructions += block.instruction_count
             position += block.size
-            self.cutter.end = position
             previous, guess = block, block.following
         # The last block may hold line breaks that the text does not.
-        self.line, self.marked = line - (position - size), size
+        self.line, self.marked, self.cutter.end = line - (position - size), size, position
+        self.instruction_count += instructions
 
     def _blank_line(self, position: int) -> int:
         """Behind the next blank line, or the end of the text."""
-        end = self.data.find(b"\n\n", position)
-        return len(self.data) if end < 0 else end + 2
+        blank = _BLANK_LINE.search(self.data, position)
+        return len(self.data) if blank is None else blank.end()
 
     def _block_at(self, position: int) -> Block | None:
         """The computation up to the next blank line; None when its borders are not certain."""
@@ -279,9 +283,10 @@ class _Reading:
         if block is None:
             thread = _foot_attributes(decode(self.data[end:foot])).get("execution_thread", "main")
             computation = body.computation(raw, name, is_entry, thread.strip('"'))
-            block = self.interner.blocks[raw] = Block(raw, computation)
+            block = self.interner.blocks[raw] = Block(raw, computation, raw.count(b"\n"))
         self.computations.append(block.computation)
         self.first_lines.append(self._line_at(start))
+        self.instruction_count += block.instruction_count
         self.cutter.pieces.append(block.raw)
         self.cutter.end = foot
         following = scanner.skip_blank(foot)

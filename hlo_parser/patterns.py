@@ -85,7 +85,7 @@ line: Final = re.compile(
 )
 """ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
 
-multi_line_constant: Final = re.compile(
+long_constant: Final = re.compile(
     rf"(ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
 )
 shape: Final = re.compile(SHAPE_TEXT, re.ASCII)

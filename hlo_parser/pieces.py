@@ -53,8 +53,9 @@ class TextCutter:
     def __init__(self, original: bytes, shared: dict[bytes, bytes]) -> None:
         data = original.removeprefix(BYTE_ORDER_MARK)
         self.pieces = [BYTE_ORDER_MARK] if len(data) < len(original) else []
-        # Looking for one byte first is ten times faster than counting pairs.
-        pairs = data.count(b"\r\n") if b"\r" in data else 0
+        # Only a text whose first line ends so is rewritten; elsewhere `\r` is white space.
+        first = data.find(b"\n")
+        pairs = data.count(b"\r\n") if first > 0 and data[first - 1] == ord("\r") else 0
         # Line ends of both kinds cannot be told apart later: such a text is one piece.
         self._original = original if pairs and pairs != data.count(b"\n") else None
         self._crlf = bool(pairs)
