@@ -6,13 +6,14 @@ the source place of the loop and not of the user's lines. `lax.map` is a scan an
 Read where the loop is first seen: passes remove the signs. None where they do not speak plainly.
 """
 
+from app.analysis.dataflow import root_elements
 from app.analysis.sources import source_of
 from app.model.facts import WhileLoop
 from app.model.report import Source
-from hlo_parser import Module
+from hlo_parser import Computation, Instruction, Module
 
 _SLICES = frozenset({"dynamic-slice", "dynamic-update-slice", "gather"})
-_COUNTER_TYPES = ("s32[]", "s64[]", "u32[]", "u64[]")
+_COUNTER_TYPES = frozenset({"s32[]", "s64[]", "u32[]", "u64[]"})
 
 
 def jax_construct(module: Module, loop: WhileLoop) -> str | None:
@@ -36,16 +37,27 @@ def jax_construct(module: Module, loop: WhileLoop) -> str | None:
         if instruction.opcode == "call"
         for _, callee in module.callees(instruction)
     ]
-    here = [
+    parts = (loop.body, *called)
+    for part in parts:
+        for instruction in part.instructions:
+            if instruction.opcode in _SLICES and _same(source_of(module, instruction), place):
+                return "scan"
+    counted = [source_of(module, step) for part in parts for step in _counter_steps(part)]
+    # jaxlib 0.10.2 gives the inner counter's step a name and no place.
+    own = all(source is None or _same(source, place) for source in counted)
+    return "fori_loop" if own and len(counted) > 1 else None
+
+
+def _counter_steps(computation: Computation) -> list[Instruction]:
+    """The additions that make integer scalars for the next iteration."""
+    results = {value.name for value in root_elements(computation)}
+    return [
         instruction
-        for computation in (loop.body, *called)
         for instruction in computation.instructions
-        if _same(source_of(module, instruction), place)
+        if instruction.opcode == "add"
+        and instruction.name in results
+        and instruction.shape.without_layout in _COUNTER_TYPES
     ]
-    if any(instruction.opcode in _SLICES for instruction in here):
-        return "scan"
-    counters = [i for i in here if i.opcode == "add" and i.shape.text.startswith(_COUNTER_TYPES)]
-    return "fori_loop" if len(counters) > 1 else None
 
 
 def _same(one: Source | None, other: Source) -> bool:

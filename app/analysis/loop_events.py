@@ -98,6 +98,8 @@ def how_it_ended(stage: Stage, around: Content, *, seen_directly: bool) -> Chang
             return Change(
                 "fully_unrolled", f"the body's work now stands {trips} times in its place"
             )
+    if trips == 0:
+        return Change("removed", "never ran")
     if not seen_directly:
         return Change("removed", "not found again; texts between are missing")
     return Change("removed", "no loop of the next text is like it")
@@ -155,17 +157,18 @@ def _pipelined(step: Step) -> Change | None:
         old.body, old.invariant
     )
     if fewer and made > 0:
-        return Change(
-            "pipelined_backward", f"{made} collective results now come from the iteration before"
-        )
+        detail = f"{_collectives(made)} now done for the iteration after"
+        return Change("pipelined_backward", detail)
     if fewer and read > 0:
-        return Change("pipelined_forward", f"{read} collectives now work for the iteration before")
+        detail = f"{_collectives(read)} now done for the iteration before"
+        return Change("pipelined_forward", detail)
     if "pipeliner" in step.pass_name and not _trips_changed(step):
         gone = step.before.content.collectives() - step.after.content.collectives()
         arrived = step.after.around.collectives() - step.before.around.collectives()
         sunk = (gone & arrived).total()
         if sunk:
-            return Change("pipelined_forward_sink", f"{sunk} collectives now run behind the loop")
+            detail = f"{_collectives(sunk)} now done behind the loop"
+            return Change("pipelined_forward_sink", detail)
     return None
 
 
@@ -257,6 +260,10 @@ def _missing_iterations(step: Step, copies: int, pipelined: Change | None) -> tu
     if pipelined is not None and pipelined.kind == "pipelined_backward":
         return 0, total
     return total, 0
+
+
+def _collectives(count: int) -> str:
+    return "1 collective is" if count == 1 else f"{count} collectives are"
 
 
 def _iterations(count: int) -> str:

@@ -301,6 +301,12 @@ def test_removed_when_the_work_does_not_stand_there_as_often() -> None:
     assert set(told(follow(PLAIN, unrolled(1))["loop"])) == {"removed"}
 
 
+def test_a_loop_that_never_runs_is_removed() -> None:
+    never = module(body("body", *WORK, out="v"), condition(bound=0), entry())
+
+    assert told(follow(never, unrolled(1))["loop"]) == {"removed": "never ran"}
+
+
 def test_a_loop_of_one_trip_is_replaced_by_its_body() -> None:
     once = module(body("body", *WORK, out="v"), condition(bound=1), entry())
 
@@ -419,7 +425,7 @@ GATHERED_AHEAD = pipelined(
 
 def test_pipelined_backward() -> None:
     assert told(follow(GATHER, GATHERED_AHEAD)["loop"]) == {
-        "pipelined_backward": "1 collective results now come from the iteration before",
+        "pipelined_backward": "1 collective is now done for the iteration after",
         "peeled": "last iteration behind the loop",
         "trip_count_changed": "4 -> 3",
         "carry_changed": "carried elements 3 -> 5",
@@ -481,7 +487,7 @@ REDUCED_BEHIND = pipelined(
 
 def test_pipelined_forward() -> None:
     assert told(follow(REDUCE, REDUCED_LATER)["loop"]) == {
-        "pipelined_forward": "1 collectives now work for the iteration before",
+        "pipelined_forward": "1 collective is now done for the iteration before",
         "peeled": "first iteration in front of the loop",
         "trip_count_changed": "4 -> 3",
         "carry_changed": "carried elements 3 -> 5",

@@ -224,13 +224,16 @@ def test_a_copied_loop_has_the_place_of_its_original() -> None:
     [
         pytest.param(("y = f32[1] dynamic-slice(x, i)" + at(40),), 40, "scan", id="scan"),
         pytest.param(("y = f32[1] dynamic-slice(x, i)" + at(7),), 40, None, id="user's slice"),
-        pytest.param(("j = s32[] add(i, step)" + at(40),), 40, "fori_loop", id="fori_loop"),
+        pytest.param(("w = s32[] add(i, step)" + at(40),), 40, "fori_loop", id="fori_loop"),
+        pytest.param(("w = s32[] add(i, step)",), 40, "fori_loop", id="fori_loop, place lost"),
+        pytest.param(("w = s32[] add(i, step)" + at(7),), 40, None, id="user's counter"),
         pytest.param((SINE + at(7),), 41, "while_loop", id="while_loop"),
         pytest.param((SINE + at(7),), 40, None, id="nothing tells"),
     ],
 )
 def test_construct(work: tuple[str, ...], compared: int, construct: str | None) -> None:
-    written = body("body", *work).replace("add(i, step)\n", "add(i, step)" + at(40) + "\n", 1)
+    written = body("body", *work).replace("w = f32[8] get", "v = f32[8] get")
+    written = written.replace("next = s32[] add(i, step)", "next = s32[] add(i, step)" + at(40))
     compares = condition().replace("direction=LT", "direction=LT" + at(compared))
     (loop,) = follow_loops(history_of(module(written, compares, entry(more=at(40)))))
 
