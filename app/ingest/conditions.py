@@ -118,6 +118,8 @@ def _skip_space(text: str, place: int) -> int:
 
 
 _MASKS = (
+    # NCCL's last warning "may be unrelated", as it says itself.
+    (re.compile(r" \(run with NCCL_DEBUG=[^\n]*"), ""),
     (re.compile(r"%[\w.\-]+ = [^\n]*"), "%"),
     (re.compile(r"%[A-Za-z_][\w.\-]*"), "%"),
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),

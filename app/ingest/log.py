@@ -50,7 +50,7 @@ _BARE_EXCEPTION = re.compile(
 )
 # Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
 _BARE = re.compile(
-    rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: )?RET_CHECK failure \(|Check failed: "
+    rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: ){{0,2}}RET_CHECK failure \(|Check failed: "
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
     r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
