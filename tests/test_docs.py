@@ -13,6 +13,7 @@ import pytest
 from app import errors
 from app.cli.main import build_parser
 from app.settings import PREFIX, Settings, settings_from_environment
+from app.web.application import create_app
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -94,6 +95,20 @@ def test_wrong_commands_are_noticed() -> None:
     assert complaint_about(["./run", "tests"]) == "./run has no tests"
     assert complaint_about(["./run", "test", "tests/nowhere.py"]) == "no tests/nowhere.py"
     assert complaint_about(["./run", "hloscope", "analyze", "--nope"])
+
+
+def test_addresses_given_to_curl_exist(tmp_path: Path) -> None:
+    routes = create_app(Settings(data_dir=tmp_path)).openapi()["paths"]
+    shown = {
+        (re.sub(r"^[a-z]+://[^/]+|\?.*$", "", word), "put" if "-T" in words else "post")
+        for page in PAGES
+        for words in shown_commands(page)
+        if words[0] == "curl"
+        for word in words
+        if word.startswith("http")
+    }
+    assert shown
+    assert [(path, method) for path, method in shown if method not in routes[path]] == []
 
 
 def test_every_command_is_in_the_readme() -> None:
