@@ -1,7 +1,12 @@
 """Small HLO texts with loops, put together by the tests."""
 
+import re
+
+from analysis.histories import history_of
+from app.analysis.loop_history import follow_loops
 from app.analysis.loops import find_loops
-from app.model.facts import WhileLoop
+from app.model.dump import DumpName, ModuleHistory, PassDump
+from app.model.facts import LoopHistory, WhileLoop
 from hlo_parser import parse_module
 
 CARRY = "(s32[], f32[8], f32[8])"
@@ -60,3 +65,57 @@ def entry(*lines: str, loop: str = "loop", init: int = 0, calls: str = "", more:
 def loops_of(text: str) -> dict[str, WhileLoop]:
     """The loops of a text by name, in order."""
     return {loop.name: loop for loop in find_loops(parse_module(text))}
+
+
+WORK = (
+    "y = f32[8] multiply(x, w)",
+    "z = f32[8] exponential(y)",
+    "v = f32[8] subtract(z, x)",
+)
+PLAIN = module(body("body", *WORK, out="v"), condition(), entry())
+
+
+def follow(*texts: str, passes: tuple[str, ...] = ()) -> dict[str, LoopHistory]:
+    """Loops by the name they begin with; text N was made by `passes[N]`."""
+    history = history_of(*texts)
+    if passes:
+        history = named(history, *passes)
+    loops = follow_loops(history)
+    return {loop.occurrences[loop.first_dump].name: loop for loop in loops}
+
+
+def named(history: ModuleHistory, *passes: str, step: int = 1) -> ModuleHistory:
+    dumps = tuple(
+        PassDump(
+            dump.index,
+            DumpName(file=dump.file, kind="pass", step=n * step, pipeline="p", after=after),
+            dump.module,
+            dump.byte_size,
+        )
+        for n, (dump, after) in enumerate(zip(history.dumps, passes, strict=True))
+    )
+    return ModuleHistory(history.id, history.name, history.role, dumps, history.complete)
+
+
+def told(loop: LoopHistory, dump: int = 1) -> dict[str, str]:
+    """What happened to the loop at a text, with the detail."""
+    return {event.kind: event.detail for event in loop.events if event.dump == dump}
+
+
+def repeated(times: int) -> list[str]:
+    """The work of several iterations; results of the last are `y`, `z` and `v` with its number."""
+    return [re.sub(r"\b([yzv])\b", rf"\g<1>{n}", line) for n in range(times) for line in WORK]
+
+
+DOUBLED = (
+    *WORK,
+    "y2 = f32[8] multiply(v, w)",
+    "z2 = f32[8] exponential(y2)",
+    "v2 = f32[8] subtract(z2, v)",
+)
+PEELED = (
+    "y = f32[8] multiply(x, w)",
+    "z = f32[8] exponential(y)",
+    "v = f32[8] subtract(z, x)",
+    "ROOT out = f32[8] get-tuple-element(loop), index=1",
+)

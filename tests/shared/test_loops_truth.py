@@ -498,3 +498,82 @@ def test_collectives_in_the_bodies_of_a_crash() -> None:
             for o in ("all-gather", "reduce-scatter", "all-reduce")
             if o in opcodes
         } == counts
+
+
+LAST_TEXTS = {
+    ("seed1_crash_0.4.30", "jit_train"): {
+        "while.17": (55, 4, "fori_loop"),
+        "while.19": (39, 8, "scan"),
+        "while.16": (39, 8, "scan"),
+    },
+    ("seed1_crash_0.4.30_plain_dump", "jit_train"): {
+        "while.1688": (55, 4, "fori_loop"),
+        "while.1451": (39, 8, "scan"),
+        "while.1552": (39, 8, "scan"),
+    },
+    ("s000n_crash__jax0.4.30", "jit_train_step"): {
+        "while.12": (78, 4, "fori_loop"),
+        "while.10": (59, 12, "scan"),
+        "while.13": (59, 11, "scan"),
+    },
+    ("crash_s000_full__jax0.4.30", "jit_train_step"): {
+        "while.12": (77, 4, "fori_loop"),
+        "while.10": (58, 12, "scan"),
+        "while.13": (58, 11, "scan"),
+    },
+}
+
+
+@pytest.mark.parametrize(("dump", "module"), list(LAST_TEXTS), ids=[d for d, _ in LAST_TEXTS])
+def test_last_text_of_a_crash(dump: str, module: str) -> None:
+    """No text of these states a trip count, and one loop has lost its metadata."""
+    history, loops = followed(dump, module)
+    found = {
+        loop.last.name: (
+            None if loop.source is None else loop.source.line,
+            loop.last.trip_count,
+            loop.construct,
+        )
+        for loop in loops.values()
+        if loop.last_dump == len(history.dumps) - 1
+    }
+
+    assert found == LAST_TEXTS[dump, module]
+    assert {loop.last.trip_count_how for loop in loops.values()} == {"condition"}
+
+
+@pytest.mark.parametrize(
+    ("dump", "module", "counts"),
+    [
+        ("seed1_ok_0.4.31_doubled", "jit_train", [3, 9, 17]),
+        ("s000n_nodblbuf__jax0.4.31", "jit_train_step", [3, 7, 5]),
+    ],
+)
+def test_work_that_is_doubled_for_good_or_for_a_while(
+    dump: str, module: str, counts: list[int]
+) -> None:
+    history, loops = followed(dump, module)
+    seen: list[int] = []
+    for position in range(len(history.dumps)):
+        count = sum(position in loop.occurrences for loop in loops.values())
+        if not seen or seen[-1] != count:
+            seen.append(count)
+
+    assert seen == counts
+
+
+def test_first_and_last_text_alone_are_still_one_story() -> None:
+    """What most people send: three loops of the program, two copies, no pass between."""
+    _, loops = followed("s000_fsdp_gradacc_nopassre__jax0.10.2", "jit_train_step")
+
+    assert {name: loop.last.name for name, loop in loops.items()} == {
+        "while.34": "while.97",
+        "while.13": "while.95",
+        "while.18": "while.96",
+        "while.93": "while.93",
+        "while.94": "while.94",
+    }
+    assert loops["while.93"].origin == loops["while.13"].id
+    assert loops["while.94"].origin == loops["while.18"].id
+    passes = {event.pass_name for loop in loops.values() for event in loop.events}
+    assert passes == {None}
