@@ -15,5 +15,5 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print one line a rule."""
     del arguments, settings
     for rule in load_rules():
-        print(f"{rule.code}  {rule.slug:28}  {rule.title}")
+        print(f"{rule.code}  {rule.slug:34}  {rule.title}")
     return 0

@@ -6,6 +6,7 @@ page. Rules see `Facts` and give findings; they never read files or texts themse
 
 import hashlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +18,7 @@ import app.rules as _folder
 from app.model.facts import Facts
 from app.model.report import Finding, Severity
 
-_FRAME_FILES = frozenset({"citing", "frame", "releases"})
+_RULE_FILE = re.compile(r"[a-z0-9]{3}\d{3}_\w+")
 _SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 _CONFIDENCE_ORDER = {"certain": 0, "likely": 1, "possible": 2, "ruled_out": 3}
 
@@ -44,14 +45,14 @@ class Rule:
 
 @cache
 def load_rules() -> tuple[Rule, ...]:
-    """All rules of the folder, by file name.
+    """All rules of the folder, by file name; other files serve the rules.
 
     Raises:
         ValueError: two rules share a code, or a file's name does not start with its rule's code.
     """
     rules: dict[str, Rule] = {}
     for info in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda i: i.name):
-        if info.name in _FRAME_FILES:
+        if not _RULE_FILE.fullmatch(info.name):
             continue
         module = import_module(f"{_folder.__name__}.{info.name}")
         rule: Rule = replace(module.RULE, page=module.__doc__ or "")

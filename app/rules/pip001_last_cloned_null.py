@@ -31,46 +31,20 @@ xla/service/collective_pipeliner.cc (CollectIndependentOperandChain, TransformLo
 CloneBackwardChain) in jaxlib 0.4.30; openxla/xla#14332; jax-ml/jax#22210.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 
 from app import knowledge
-from app.analysis.pipeliner_trace import Traced, origin_of_fresh_clones, traced_loops
-from app.analysis.pipelining import (
-    BackwardCandidate,
-    Containment,
-    backward_candidates,
-    find_containments,
-)
-from app.model.dump import CheckFailure, ModuleHistory
-from app.model.facts import Facts, LoopHistory, WhileLoop
-from app.model.report import (
-    Confidence,
-    Culprit,
-    Evidence,
-    Finding,
-    RuledOut,
-    Source,
-    Workaround,
-)
-from app.rules.citing import (
-    dump_evidence,
-    instruction_culprit,
-    instruction_evidence,
-    log_evidence,
-    loop_culprit,
-    place,
-    quote,
-)
+from app.model.dump import CheckFailure
+from app.model.facts import Facts
+from app.model.report import Culprit, Finding, RuledOut, Workaround
+from app.rules.citing import dump_evidence, log_evidence, place
 from app.rules.frame import Rule
+from app.rules.pipeliner_story import read_story
 from app.rules.releases import flag_workaround
-from hlo_parser import Computation, Instruction
 
 _FILE = "collective_pipeliner.cc"
 _CONDITION = "last_cloned != nullptr"
 _DOUBLE_BUFFERING = "loop-double-buffer-transformer"
-_MAX_CONTAINERS = 8
-_MAX_LOOPS = 4
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -79,7 +53,7 @@ def check(facts: Facts) -> Iterable[Finding]:
     if cause is None or cause.file != _FILE or cause.condition != _CONDITION:
         return
     releases = _releases(facts, cause)
-    story = _story(facts)
+    story = read_story(facts)
     outer = story.outer
     yield Finding(
         rule=RULE.code,
@@ -98,266 +72,9 @@ def check(facts: Facts) -> Iterable[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Story:
-    """What could be read from the dump, as sure as `confidence` says."""
-
-    confidence: Confidence
-    message: str
-    outer: Culprit | None = None
-    culprits: tuple[Culprit, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    ruled_out: tuple[RuledOut, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-
-def _story(facts: Facts) -> _Story:
-    return _with_trace(facts, _story_of_dump(facts))
-
-
-def _story_of_dump(facts: Facts) -> _Story:
-    history = facts.failing
-    if history is None:
-        return _log_only_story()
-    tracked = {
-        loop.occurrences[history.last.index].name: loop
-        for loop in facts.loops.get(history.id, ())
-        if history.last.index in loop.occurrences
-    }
-    loops = [loop.occurrences[history.last.index] for loop in tracked.values()]
-    scene = _Scene(history, tracked, loops)
-    containments = find_containments(loops)
-    if containments:
-        return _containment_story(scene, containments)
-    return _nested_loops_story(scene)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scene:
-    """The newest text of the module that died and the loops in it, by name in that text."""
-
-    history: ModuleHistory
-    tracked: Mapping[str, LoopHistory]
-    loops: Sequence[WhileLoop]
-
-    def loop(self, loop: WhileLoop, role: str) -> Culprit:
-        return loop_culprit(self.history, self.history.last, self.tracked[loop.name], role=role)
-
-    def all_gather(self, candidate: BackwardCandidate, role: str) -> Culprit:
-        return instruction_culprit(
-            self.history,
-            self.history.last,
-            candidate.loop.body,
-            candidate.instruction,
-            loop=self.tracked[candidate.loop.name].id,
-            role=role,
-        )
-
-    def line_of(self, computation: Computation, instruction: Instruction) -> Evidence:
-        return instruction_evidence(self.history.last, computation, instruction)
-
-
-def _containment_story(scene: _Scene, containments: Sequence[Containment]) -> _Story:
-    outer = containments[0].outer
-    inner = containments[0].inner
-    here = [c for c in containments if c.outer is outer and c.inner is inner]
-    containers = [c.container for c in here]
-    origin = here[0].contained[0]
-    loop = scene.loop(outer, "loop")
-    first, *others = (
-        scene.all_gather(c, "container" if i == 0 else "container, if XLA took it first")
-        for i, c in enumerate(containers[:_MAX_CONTAINERS])
-    )
-    contained = scene.all_gather(origin, "inferred origin of the clone")
-    scan = scene.loop(inner, "inner loop")
-    elsewhere = _other_loops(scene, containments, outer)
-    message = (
-        f"The backward direction of the collective pipeliner worked on loop {place(loop)}. "
-        f"It had pipelined the inner loop {place(scan)} before and put clones of "
-        f"{_count(len(here[0].contained), 'all-gather')} in front of it, into the body of "
-        f"{loop.instruction}. The operands of {place(first)} run through {scan.instruction}, so "
-        f"moving it clones the fresh ones along; when the turn of the first fresh one came, "
-        f"nothing was left to clone. That fresh all-gather stands in no dump; by the graph it is "
-        f"a clone of {place(contained)} in the body of {scan.instruction}."
-    )
-    if others:
-        message += (
-            f" {_count(len(containers) - 1, 'other all-gather')} of {loop.instruction} have the "
-            "same shape of operands; XLA's own order, which the text does not show, decides which "
-            "was first."
-        )
-    return _Story(
-        confidence="possible" if elsewhere else "likely",
-        message=message,
-        outer=loop,
-        culprits=(loop, first, *others, contained, *elsewhere),
-        evidence=(
-            scene.line_of(outer.computation, outer.instruction),
-            scene.line_of(outer.body, containers[0].instruction),
-            scene.line_of(inner.computation, inner.instruction),
-            scene.line_of(inner.body, origin.instruction),
-            _newest_text(scene.history),
-        ),
-        ruled_out=_innocent(scene, outer, containers),
-    )
-
-
-def _other_loops(
-    scene: _Scene, containments: Sequence[Containment], outer: WhileLoop
-) -> tuple[Culprit, ...]:
-    """Further outer loops with the same structure: the dump does not say which came first."""
-    others = {c.outer.name: c.outer for c in containments if c.outer is not outer}
-    return tuple(scene.loop(loop, "loop, also possible") for loop in others.values())
-
-
-def _innocent(
-    scene: _Scene, outer: WhileLoop, containers: Sequence[BackwardCandidate]
-) -> tuple[RuledOut, ...]:
-    chosen = {c.instruction.name for c in containers}
-    rest = [c for c in backward_candidates(outer) if c.instruction.name not in chosen]
-    if not rest:
-        return ()
-    names = ", ".join(c.instruction.name for c in rest)
-    return (
-        RuledOut(
-            hypothesis=f"Another all-gather of the loop is at fault ({names})",
-            why="The pass may move them too, but their operands do not run through an inner loop "
-            "that has candidates of its own, so they take no clone along.",
-            evidence=tuple(scene.line_of(outer.body, c.instruction) for c in rest),
-        ),
-    )
-
-
-def _nested_loops_story(scene: _Scene) -> _Story:
-    """No container in the newest text: the nested loops are all that can be named."""
-    by_name = {loop.name: loop for loop in scene.loops}
-    nests: dict[str, list[WhileLoop]] = {}
-    for loop in scene.loops:
-        outer = by_name.get(loop.parent or "")
-        if outer is not None and loop.trip_count is not None and outer.trip_count is not None:
-            nests.setdefault(outer.name, []).append(loop)
-    early = not any(
-        i.opcode.startswith("all-gather")
-        for c in scene.history.last.module.computations
-        for i in c.instructions
-    )
-    unknown = (_UNKNOWN_EARLY if early else _UNKNOWN_NO_CONTAINER,)
-    if not nests:
-        return _Story(
-            "possible",
-            _MECHANISM,
-            evidence=(_newest_text(scene.history),),
-            unknown=(*unknown, "no nested loops with known trip counts in the newest text"),
-        )
-    outers = [by_name[name] for name in nests][:_MAX_LOOPS]
-    loop = scene.loop(outers[0], "loop")
-    inner = [scene.loop(i, "inner loop") for i in nests[outers[0].name]]
-    message = (
-        f"{_MECHANISM} In the newest text, {scene.history.last.file}, that is possible for "
-        f"{place(loop)}, which runs {' and '.join(place(i) for i in inner)} in its body."
-    )
-    return _Story(
-        confidence="possible",
-        message=message,
-        outer=loop,
-        culprits=(loop, *inner, *(scene.loop(o, "loop, also possible") for o in outers[1:])),
-        evidence=(
-            scene.line_of(outers[0].computation, outers[0].instruction),
-            *(scene.line_of(i.computation, i.instruction) for i in nests[outers[0].name]),
-            _newest_text(scene.history),
-        ),
-        unknown=unknown,
-    )
-
-
-def _log_only_story() -> _Story:
-    return _Story(
-        confidence="likely",
-        message=f"{_MECHANISM} Which loop and which all-gather: a dump would say.",
-        unknown=(
-            "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
-            "--xla_dump_hlo_pass_re=.* and add the dump",
-        ),
-    )
-
-
-def _with_trace(facts: Facts, story: _Story) -> _Story:
-    """What the pass's own verbose lines add: they make the loop certain."""
-    loops = traced_loops(facts.log.verbose)
-    inner = origin_of_fresh_clones(loops)
-    if inner is None or loops[-1].direction != "backward":
-        return story
-    last = loops[-1]
-    evidence = tuple(_trace_evidence(t) for t in (last.loop, inner.loop, inner.moved[0]))
-    confirmed = {c.instruction for c in story.culprits}
-    if {last.loop.instruction.name, inner.moved[0].instruction.name} <= confirmed:
-        return replace(story, confidence="certain", evidence=(*story.evidence, *evidence))
-    loop = _traced_culprit(facts, last.loop, "loop")
-    origin = _traced_culprit(facts, inner.moved[0], "origin of the clone")
-    older = [t.instruction.name for t in last.moved[: -len(inner.moved)]]
-    return replace(
-        story,
-        confidence="certain",
-        message=f"{_MECHANISM} The pass's verbose lines say that it was working on {place(loop)} "
-        f"and that the clone came from {place(origin)} in {inner.loop.instruction.name}.",
-        outer=loop,
-        culprits=(loop, origin),
-        evidence=(*evidence, *story.evidence),
-        unknown=(f"which of {', '.join(older)} took the clone along: the dump does not show them",),
-    )
-
-
-def _trace_evidence(traced: Traced) -> Evidence:
-    line = traced.line
-    return Evidence(file=line.log, line=line.line_number, text=quote(line.text))
-
-
-def _traced_culprit(facts: Facts, traced: Traced, role: str) -> Culprit:
-    metadata = traced.instruction.metadata
-    source = None
-    if metadata and metadata.source_file and metadata.source_line:
-        source = Source(file=metadata.source_file, line=metadata.source_line)
-    return Culprit(
-        module=facts.failing.id if facts.failing else None,
-        instruction=traced.instruction.name,
-        opcode=traced.instruction.opcode,
-        op_name=metadata.op_name if metadata else None,
-        source=source,
-        stated=source is not None,
-        role=role,
-    )
-
-
-_MECHANISM = (
-    "The backward direction of the collective pipeliner moved an all-gather of an outer loop whose "
-    "operands run through an inner loop, took along the clones that it had just put in front of "
-    "that inner loop, and found nothing left to clone when their own turn came."
-)
-_UNKNOWN_EARLY = (
-    "which all-gather: the newest text is from before partitioning and holds none; rerun with "
-    "--xla_dump_hlo_pass_re=.* to have the text that the pass read"
-)
-_UNKNOWN_NO_CONTAINER = (
-    "which all-gather: none of the newest text's has operands that run through an inner loop with "
-    "candidates of its own"
-)
-
-
 def _title(loop: Culprit | None) -> str:
     where = f" of loop {place(loop)}" if loop else ""
     return f"Pipelining the all-gathers{where} made the compiler clone one of them twice"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _newest_text(history: ModuleHistory) -> Evidence:
-    name = history.last.name
-    after = f"the newest text is from after {name.after}" if name.after else "the only text"
-    return dump_evidence(
-        history.last, f"{after}; the pass that died left none, and it may have been any later one"
-    )
 
 
 def _releases(facts: Facts, cause: CheckFailure) -> tuple[str, ...]:
