@@ -42,10 +42,10 @@ FailOn = Annotated[Threshold, Query(description="the least severity for which `f
 
 
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ErrorBody} for status in (400, *statuses, 429, 500)}
+    return {status: {"model": ErrorBody} for status in sorted({400, 422, 429, 500, *statuses})}
 
 
-_UPLOAD_ERRORS = _errors(401, 403, 408, 413, 415, 422, 503, 507)
+_UPLOAD_ERRORS = _errors(401, 403, 408, 413, 415, 503, 507)
 _RAW_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -157,7 +157,7 @@ async def put_named_report(
 
 @router.get(
     "/reports/{report_id}",
-    responses=_errors(404, 422),
+    responses=_errors(404),
     operation_id="get_report_state",
     summary="How far a report is",
 )
@@ -177,7 +177,7 @@ async def get_state(
 @router.get(
     "/reports/{report_id}/report",
     response_class=JSONResponse,
-    responses=_errors(404, 409, 422),
+    responses=_errors(404, 409),
     operation_id="get_report",
     summary="The report itself",
 )

@@ -173,7 +173,7 @@ def _is_cross_site(headers: Headers) -> bool:
 
 def _add_headers(scope: Scope, headers: MutableHeaders) -> None:
     for name, value in _HEADERS.items():
-        headers[name] = value
+        headers.setdefault(name, value)
     path: str = scope["path"]
     if path.startswith("/static/"):
         headers.setdefault("Cache-Control", "no-cache")

@@ -116,7 +116,7 @@ async def delete(request: Request, report_id: str, services: InServices) -> Resp
 def reference(request: Request, services: InServices) -> Response:
     """What the API takes and gives, for people."""
     operations = api_reference(request.app.openapi())
-    base = services.settings.base_url.rstrip("/") or "http://HOST"
+    base = (services.settings.base_url or str(request.base_url)).rstrip("/")
     return HTMLResponse(render("api.html", site=Site(), operations=operations, base=base))
 
 

@@ -46,10 +46,12 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "bad_token": 401,
     "content_encoding": 415,
     "cross_site": 403,
+    "field_too_long": 413,
     "invalid": 422,
     "no_space": 507,
     "not_ready": 409,
     "queue_full": 503,
+    "too_many_parts": 413,
     "too_many_requests": 429,
     "too_slow": 408,
 }

@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+Prose = tuple[str, ...]
+"""A text cut at its backquotes: every second piece is code."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -12,28 +15,20 @@ class Parameter:
     name: str
     place: str
     kind: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One status an operation may answer with."""
-
-    status: str
-    description: str
+    description: Prose
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method at one address; `body` names the media types it takes."""
+    """One method at one address; `body` names the media types it takes, `answers` its statuses."""
 
     method: str
     path: str
     summary: str
-    description: str
+    description: Prose
     parameters: tuple[Parameter, ...]
     body: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[str, ...]
 
 
 def api_reference(description: Mapping[str, Any]) -> tuple[Operation, ...]:
@@ -48,13 +43,10 @@ def _operations(description: Mapping[str, Any]) -> Iterator[Operation]:
                 method=method.upper(),
                 path=path,
                 summary=operation.get("summary", ""),
-                description=operation.get("description", ""),
+                description=_prose(operation.get("description", "")),
                 parameters=tuple(_parameter(each) for each in operation.get("parameters", ())),
                 body=tuple(operation.get("requestBody", {}).get("content", {})),
-                answers=tuple(
-                    Answer(status, answer.get("description", ""))
-                    for status, answer in operation["responses"].items()
-                ),
+                answers=tuple(sorted(operation["responses"])),
             )
 
 
@@ -65,5 +57,9 @@ def _parameter(parameter: Mapping[str, Any]) -> Parameter:
         name=parameter["name"],
         place=parameter["in"],
         kind=kind,
-        description=parameter.get("description", ""),
+        description=_prose(parameter.get("description", "")),
     )
+
+
+def _prose(text: str) -> Prose:
+    return tuple(text.split("`"))

@@ -83,7 +83,7 @@ def raw(reader: InReader, module_id: str, index: Index) -> Response:
     name = dumps[index].file.rpartition("/")[2]
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
-        "Content-Security-Policy": "sandbox",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
     }
     return Response(data, media_type="text/plain; charset=utf-8", headers=headers)
 

@@ -38,10 +38,12 @@ class UploadPage {
     // The plain inputs give way; what they would send is sent by `send`.
     this.archiveInput.hidden = true;
     this.archiveInput.removeAttribute("name");
+    this.logInput.hidden = true;
     this.logInput.removeAttribute("name");
     one("[data-drop-words]", HTMLElement).hidden = false;
     this.button("[data-choose-archive]", () => this.archiveInput.click());
     this.button("[data-choose-folder]", () => this.folderInput.click());
+    this.button("[data-choose-logs]", () => this.logInput.click());
     this.archiveInput.addEventListener("change", () => this.takeInput(this.archiveInput));
     this.folderInput.addEventListener("change", () => this.takeInput(this.folderInput));
     this.logInput.addEventListener("change", () => {
@@ -131,7 +133,7 @@ class UploadPage {
         row(log.name, sizeText(log.size), () => {
           this.logs = this.logs.filter((other) => other !== log);
           this.show();
-          this.logInput.focus();
+          one("[data-choose-logs]", HTMLButtonElement).focus();
         }),
       ),
     );
