@@ -25,9 +25,13 @@ _LEAST_LIKENESS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ComputationMatching:
-    """`partner` maps names before to names after, in the text order before; `how` says why."""
+    """`partner` maps names before to names after, in the text order before; `how` says why.
+
+    `back` is the inverse of `partner`.
+    """
 
     partner: Mapping[str, str]
+    back: Mapping[str, str]
     how: Mapping[str, str]
     moved_names: frozenset[str]
 
@@ -94,7 +98,7 @@ class _Matcher:
         moved = frozenset(
             name for name in self._before if name in self._after and partner.get(name) != name
         )
-        return ComputationMatching(partner, self._how, moved)
+        return ComputationMatching(partner, self._back, self._how, moved)
 
     def _pair(self, here: str, there: str, how: str) -> None:
         self._partner[here] = there

@@ -12,26 +12,36 @@ from dataclasses import dataclass
 from math import prod
 
 from app.analysis.async_pairs import called_by_start, find_async_pairs, wrapped_operations
+from app.analysis.diff import Differ
 from app.analysis.flops import FlopCounter, operand_shape
+from app.analysis.lineage import trace_back
 from app.analysis.opcodes import collective_opcode
 from app.analysis.sources import source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import AsyncPair, LoopHistory
-from app.model.report import Collective, Window
+from app.model.report import Collective, Source, Window
 from hlo_parser import Computation, Instruction, Module
 
 # Collectives whose groups name replicas, each with all its partitions, when they have a channel
 # but no global ids; the others then name partitions.
 _GROUPS_OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
 
+# Traces through all passes that one module may cost; real ones need a few dozen.
+_MOST_TRACED = 1_000
+
 # Asynchronous starts that run what stands in the computation they call.
 _WRAPPERS = frozenset({"async-start", "call-start", "fusion", "fusion-start"})
 
 
 def find_collectives(
-    history: ModuleHistory, loops: Sequence[LoopHistory]
+    history: ModuleHistory, loops: Sequence[LoopHistory], *, differ: Differ | None = None
 ) -> tuple[Collective, ...]:
-    """The collectives of the last text, by computation and instruction in text order."""
+    """The collectives of the last text, by computation and instruction in text order.
+
+    Where the last text gives no source place, the newest text before that does is asked; `differ`
+    is shared with whoever else compares texts of this history.
+    """
+    traces = _Traces(history, differ or Differ())
     position = len(history.dumps) - 1
     module = history.last.module
     enclosing = _enclosing_loops(module, loops, position)
@@ -39,6 +49,7 @@ def find_collectives(
     found: list[Collective] = []
     for site in _sites(module):
         groups = site.operation.replica_groups
+        source, source_from = traces.source_of(site)
         found.append(
             Collective(
                 module=history.id,
@@ -50,7 +61,8 @@ def find_collectives(
                 replica_groups=None if groups is None else groups.text,
                 channel_id=site.operation.channel_id,
                 loop=enclosing.get(site.computation.name),
-                source=source_of(module, site.instruction) or source_of(module, site.operation),
+                source=source,
+                source_from=source_from,
                 is_async=site.pair is not None and not site.pair.is_sync,
                 window=_window(site, flops),
             )
@@ -186,6 +198,34 @@ def _wrapped_computations(
         and instruction.opcode in _WRAPPERS
     )
     return frozenset(c.name for start in starts for c in called_by_start(module, start))
+
+
+class _Traces:
+    """Source places of sites, looked for in earlier texts where the last one gives none."""
+
+    def __init__(self, history: ModuleHistory, differ: Differ) -> None:
+        self._history = history
+        self._differ = differ
+        self._left = _MOST_TRACED
+
+    def source_of(self, site: _Site) -> tuple[Source | None, int | None]:
+        """The place and the position of the text that states it."""
+        position = len(self._history.dumps) - 1
+        module = self._history.last.module
+        stated = source_of(module, site.instruction) or source_of(module, site.operation)
+        if stated is not None:
+            return stated, position
+        if not self._left:
+            return None, None
+        self._left -= 1
+        earlier = trace_back(
+            self._history, position, site.computation, site.instruction, self._differ
+        )
+        for dump, _, instruction in earlier:
+            found = source_of(self._history.dumps[dump].module, instruction)
+            if found is not None:
+                return found, dump
+        return None, None
 
 
 def _enclosing_loops(

@@ -34,26 +34,26 @@ class Differ:
     """Compares modules and remembers what it has compared.
 
     Use one for all texts of one dump (or of the two dumps compared) and drop it afterwards: it
-    keeps the computations it has seen.
+    keeps what it has seen.
     """
 
     def __init__(self) -> None:
         self._table = FingerprintTable()
         self._matchings: dict[tuple[Computation, Computation], Matching] = {}
         self._pairs: dict[tuple[Computation, Computation, _Comparison], _PairDiff] = {}
+        self._modules: dict[tuple[Module, Module], ComputationMatching] = {}
 
     def diff(self, before: Module, after: Module) -> ModuleDiff:
         """What is different in `after`."""
-        matching = match_computations(before, after, self._table, self._matching)
+        matching = self._module_matching(before, after)
         comparison = _Comparison(
             scheduled=before.header.is_scheduled and after.header.is_scheduled,
             frames=None if before.frames is after.frames else (before.frames, after.frames),
         )
         found: list[ComputationDiff] = []
         unchanged = 0
-        back = {there: here for here, there in matching.partner.items()}
         for there in after.computations:
-            here = before.get(back.get(there.name, ""))
+            here = before.get(matching.back.get(there.name, ""))
             if here is None:
                 found.append(_one_sided(there, is_added=True))
                 continue
@@ -69,6 +69,29 @@ class Differ:
         ]
         renamed = tuple((here, there) for here, there in matching.partner.items() if here != there)
         return ModuleDiff(computations=tuple(found), unchanged=unchanged, renamed=renamed)
+
+    def computation_before(
+        self, before: Module, after: Module, computation: Computation
+    ) -> Computation | None:
+        """The counterpart in `before` of a computation of `after`, None for an added one."""
+        name = self._module_matching(before, after).back.get(computation.name)
+        return None if name is None else before.get(name)
+
+    def instruction_before(
+        self, before: Computation, after: Computation, instruction: Instruction
+    ) -> Instruction | None:
+        """The counterpart of an instruction of `after`, two matched computations given."""
+        matching = self._matching(before, after)
+        position = matching.back.get(matching.after.index.get(instruction.name, -1))
+        return None if position is None else before.instructions[position]
+
+    def _module_matching(self, before: Module, after: Module) -> ComputationMatching:
+        key = (before, after)
+        found = self._modules.get(key)
+        if found is None:
+            found = match_computations(before, after, self._table, self._matching)
+            self._modules[key] = found
+        return found
 
     def _diff_of_pair(
         self,
@@ -175,12 +198,11 @@ def _compare(matching: Matching, comparison: _Comparison) -> _PairDiff:
             renamed.append((here.name, there.name))
         else:
             unchanged += 1
-    taken = set(matching.partner.values())
     diff = ComputationDiff(
         before=matching.before.computation.name,
         after=matching.after.computation.name,
         how="",
-        added=tuple(there.name for j, there in enumerate(after) if j not in taken),
+        added=tuple(there.name for j, there in enumerate(after) if j not in matching.back),
         removed=tuple(here.name for i, here in enumerate(before) if i not in matching.partner),
         changed=tuple(changed),
         renamed=tuple(renamed),

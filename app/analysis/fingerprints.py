@@ -104,8 +104,8 @@ class FingerprintTable:
         """What an instruction does, operands aside.
 
         `exact`: opcode, shape with layout, attributes, literal, parameter number. `layout-free`:
-        opcode, element types and dimensions, literal, parameter number. `operation`: the opcode
-        alone, an asynchronous start as the operation it runs.
+        opcode, element types and dimensions, literal, parameter number. `operation`:
+        `operation_of` alone.
         """
         key = (instruction, strictness)
         found = self._signatures.get(key)
@@ -194,14 +194,22 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
 
 
 def operation_of(instruction: Instruction) -> str:
-    """The opcode without its asynchronous ending.
+    """What is done, whatever a pass turned it into on the way: the opcode, with these exceptions.
 
-    `%all-gather-start.2 = (...) async-start(...)` says in its name alone what it starts.
+    An asynchronous start is its operation (`%all-gather-start.2 = (...) async-start(...)` says
+    which in its name alone), a reduce-scatter the all-reduce that reduce-scatter-creator made it
+    from, a call of cuBLAS or cuDNN the dot or convolution.
     """
     opcode = instruction.opcode
     if opcode == "async-start":
-        return name_stem(instruction.name).removesuffix("-start")
-    return opcode.removesuffix("-start")
+        opcode = name_stem(instruction.name)
+    elif opcode == "custom-call":
+        return _LIBRARY_CALLS.get((instruction.custom_call_target or "").split("$")[0], opcode)
+    opcode = opcode.removesuffix("-start")
+    return "all-reduce" if opcode == "reduce-scatter" else opcode
+
+
+_LIBRARY_CALLS = {"__cublas": "dot", "__cudnn": "convolution"}
 
 
 def name_stem(name: str) -> str:

@@ -37,13 +37,14 @@ _LEVELS: tuple[tuple[Strictness, str], ...] = (
 class Matching:
     """Pairs of positions, in the order of the first computation, with the reason for each.
 
-    `names_agree` says that the two computations use names alike, so that equal text means the
-    same instruction.
+    `back` is the inverse of `partner`. `names_agree` says that the two computations use names
+    alike, so that equal text means the same instruction.
     """
 
     before: Indexed
     after: Indexed
     partner: Mapping[int, int]
+    back: Mapping[int, int]
     how: Mapping[int, str]
     names_agree: bool
 
@@ -63,6 +64,7 @@ def match_instructions(
         before=matcher.before,
         after=matcher.after,
         partner={i: matcher.partner[i] for i in sorted(matcher.partner)},
+        back={j: i for i, j in matcher.partner.items()},
         how=matcher.how,
         names_agree=matcher.names_agree,
     )

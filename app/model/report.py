@@ -166,7 +166,10 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class Collective(Struct, frozen=True, kw_only=True):
-    """One collective in a module's last dump; `bytes` leave one device in one execution."""
+    """One collective in a module's last dump; `bytes` leave one device in one execution.
+
+    `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it.
+    """
 
     module: str
     dump: int
@@ -178,6 +181,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     channel_id: int | None = None
     loop: str | None = None
     source: Source | None = None
+    source_from: int | None = None
     is_async: bool = msgspec.field(name="async", default=False)
     window: Window | None = None
 
