@@ -14,8 +14,8 @@ from typing import cast
 import plotly.graph_objects as go  # pyright: ignore[reportMissingTypeStubs]
 
 from app.model.report import Dump, Module
-from app.report.passes import Events, collective_counts, marked_title
-from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number
+from app.report.passes import Events, collective_counts, event_lines
+from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number, shortened
 
 # Of plotly's symbols those that look like the shapes of `templates/_marks.html`.
 _SYMBOLS: dict[EventGroup, str] = {
@@ -28,14 +28,15 @@ _SYMBOLS: dict[EventGroup, str] = {
 _DASHES = ("solid", "dash", "dot")
 _MAX_OPCODES = 5
 _X_TICKS = 12
+_MAX_LABEL = 80
 
 
 def pass_figure(module: Module, events: Events) -> dict[str, object]:
     """Instructions, loop events and collectives of one module over its passes."""
     dumps = module.dumps
-    labels = [plain(numbered_pass(dump)) for dump in dumps]
+    labels = [plain(shortened(numbered_pass(dump), _MAX_LABEL)) for dump in dumps]
     opcodes = _collective_opcodes(dumps)
-    traces = [_instruction_trace(dumps, labels)]
+    traces = [_instruction_trace(dumps, labels, events)]
     traces += [trace for group in GROUP_WORDS for trace in _event_traces(module, events, group)]
     traces += [
         _opcode_trace(dumps, labels, opcode, number) for number, opcode in enumerate(opcodes)
@@ -49,7 +50,11 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("%{", "%&#123;")
 
 
-def _instruction_trace(dumps: tuple[Dump, ...], labels: list[str]) -> go.Scatter:
+def _instruction_trace(dumps: tuple[Dump, ...], labels: list[str], events: Events) -> go.Scatter:
+    told = [
+        "<br>".join([label, *(plain(line) for line in event_lines(events.get(place, ())))])
+        for place, label in enumerate(labels)
+    ]
     return go.Scatter(
         x=list(range(len(dumps))),
         y=[dump.instructions for dump in dumps],
@@ -57,8 +62,8 @@ def _instruction_trace(dumps: tuple[Dump, ...], labels: list[str]) -> go.Scatter
         line={"shape": "hv", "width": 2},
         name="instructions",
         meta="chart-line",
-        customdata=labels,
-        hovertemplate="%{customdata}<br>%{y:,} instructions<extra></extra>",
+        customdata=told,
+        hovertemplate="%{y:,} instructions, %{customdata}<extra></extra>",
     )
 
 
@@ -70,9 +75,6 @@ def _event_traces(module: Module, events: Events, group: EventGroup) -> list[go.
     ]
     if not marked:
         return []
-    titles = [
-        plain(marked_title(numbered_pass(module.dumps[place]), found)) for place, found in marked
-    ]
     return [
         go.Scatter(
             x=[place for place, _ in marked],
@@ -80,10 +82,10 @@ def _event_traces(module: Module, events: Events, group: EventGroup) -> list[go.
             mode="markers",
             marker={"symbol": _SYMBOLS[group], "size": 6 if group == "minor" else 11},
             name=GROUP_WORDS[group],
-            showlegend=False,
             meta=f"mark-{group}",
-            customdata=[title.replace("\n", "<br>") for title in titles],
-            hovertemplate="%{customdata}<extra></extra>",
+            showlegend=False,
+            # The line below tells what happened here.
+            hoverinfo="skip",
         )
     ]
 

@@ -4,11 +4,13 @@ Takes a report whose texts are legible and gives `FindingView`s in order of grav
 shown of a culprit or a line of evidence is taken from the finding itself and the report's modules.
 """
 
+import itertools
 import re
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
 from app.report.page import (
     CulpritView,
+    EvidenceLine,
     EvidenceView,
     FindingView,
     Rows,
@@ -24,6 +26,7 @@ from app.report.wording import (
     CONFIDENCE_WORDS,
     SEVERITY_WORDS,
     file_name,
+    more_text,
     numbered_pass,
     place_text,
 )
@@ -75,16 +78,13 @@ def _finding_view(
             first=MAX_LISTED,
             most=MAX_LISTED,
         ),
-        evidence=rows_of(
-            tuple(_evidence_view(item) for item in finding.evidence),
-            first=MAX_LISTED,
-            most=MAX_LISTED,
-        ),
+        evidence=_evidence_views(finding.evidence),
+        evidence_note=more_text(len(finding.evidence) - MAX_LISTED),
         ruled_out=tuple(
             RuledOutView(
                 hypothesis=item.hypothesis,
                 why=item.why,
-                evidence=tuple(_evidence_view(evidence) for evidence in item.evidence),
+                evidence=_evidence_views(item.evidence),
             )
             for item in finding.ruled_out
         ),
@@ -152,12 +152,21 @@ def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:
     )
 
 
-def _evidence_view(evidence: Evidence) -> EvidenceView:
-    name = file_name(evidence.file)
-    return EvidenceView(
-        folder=evidence.file.removesuffix(name),
-        place=name if evidence.line is None else f"{name}:{evidence.line}",
-        text=evidence.text.strip(),
+def _evidence_views(evidence: tuple[Evidence, ...]) -> tuple[EvidenceView, ...]:
+    """The evidence in the order given, what follows on one another in a file under one heading."""
+    by_file = itertools.groupby(evidence[:MAX_LISTED], key=lambda item: item.file)
+    return tuple(
+        EvidenceView(
+            folder=file.removesuffix(file_name(file)),
+            name=file_name(file),
+            lines=tuple(
+                EvidenceLine(
+                    number="" if item.line is None else f"{item.line}", text=item.text.strip()
+                )
+                for item in items
+            ),
+        )
+        for file, items in by_file
     )
 
 

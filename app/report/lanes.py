@@ -18,6 +18,7 @@ from app.report.wording import (
     counted,
     numbered_pass,
     place_text,
+    shortened,
 )
 
 MAX_LANES = 40
@@ -121,12 +122,3 @@ def _marks(module: Module, loop: Loop, left: float, right: float, y: float) -> t
 def _event_line(event: LoopEvent) -> str:
     word = EVENT_WORDS[event.kind]
     return f"{word}: {event.detail}" if event.detail else word
-
-
-def shortened(name: str, limit: int) -> str:
-    """A name of at most `limit` characters, its end kept: that is where names differ."""
-    return (
-        name
-        if len(name) <= limit
-        else f"{name[: limit - limit * 2 // 3 - 1]}…{name[-(limit * 2 // 3) :]}"
-    )

@@ -4,6 +4,7 @@ Takes a report whose texts are legible and gives the rows of the two sections; e
 pass and the evidence that the report gives for it.
 """
 
+import re
 from collections import Counter, defaultdict
 
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
@@ -25,6 +26,9 @@ from app.report.wording import (
 MAX_LOOPS = 200
 FIRST_LOOPS = 40
 MAX_EVENTS = 100
+
+# The detail of such an event: `12 -> 11`.
+_TRIPS = re.compile(r"(\d+|unknown) -> (\d+|unknown)")
 
 _TRIPS_HOW = {
     "backend_config": "stated by XLA",
@@ -93,11 +97,28 @@ def _loop_facts(loop: Loop, module: Module | None, parent: str) -> tuple[tuple[s
 
 def loop_story(loop: Loop) -> str:
     """The structural events of a loop in a few words, renamings aside."""
-    telling = [event for event in loop.events if EVENT_GROUPS[event.kind] != "minor"]
-    words = [EVENT_WORDS[event.kind] for event in telling if event.kind != "created"]
-    if loop.first_dump > 0:
-        words.insert(0, "made by a pass")
+    trips = trip_history(loop)
+    words = ["made by a pass"] if loop.first_dump > 0 else []
+    for event in loop.events:
+        if EVENT_GROUPS[event.kind] == "minor" or event.kind == "created":
+            continue
+        if event.kind == "trip_count_changed" and trips:
+            continue
+        words.append(EVENT_WORDS[event.kind])
+    words += [f"trips {trips}"] if trips else []
     return ", ".join(dict.fromkeys(words))
+
+
+def trip_history(loop: Loop) -> str:
+    """`12 → 11 → 5`, or "" where no pass changed the number of trips or none says how."""
+    steps: list[str] = []
+    for event in loop.events:
+        changed = _TRIPS.search(event.detail) if event.kind == "trip_count_changed" else None
+        if changed is not None:
+            # One step that the histories leave out would make a false chain.
+            joined = steps and steps[-1] == changed[1]
+            steps += [changed[2]] if joined else [changed[1], changed[2]]
+    return " \u2192 ".join(steps)
 
 
 def _minor_story(loop: Loop) -> str:

@@ -83,12 +83,20 @@ class CulpritView:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceLine:
+    """What one place of a file says; `number` is "" where the file as a whole says it."""
+
+    number: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """A line of a dump or log; `folder` is the part of the file's path before `place`."""
+    """What one file says; `folder` is the part of its path before `name`."""
 
     folder: str
-    place: str
-    text: str
+    name: str
+    lines: tuple[EvidenceLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +141,8 @@ class FindingView:
     title: str
     paragraphs: tuple[str, ...]
     culprits: Rows[CulpritView]
-    evidence: Rows[EvidenceView]
+    evidence: tuple[EvidenceView, ...]
+    evidence_note: str
     ruled_out: tuple[RuledOutView, ...]
     unknown: tuple[str, ...]
     workarounds: tuple[WorkaroundView, ...]

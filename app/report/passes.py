@@ -33,6 +33,7 @@ from app.report.wording import (
     numbered_pass,
     pass_label,
     pass_number,
+    shortened,
 )
 
 # A pass that moves the number of instructions by this share is worth a look of its own.
@@ -44,6 +45,7 @@ _MAX_POINTS = 2_000
 _X_TICKS = 8
 _MAX_EVENTS = 8
 _MAX_NAMES = 4
+_MAX_LINE = 100
 
 Events = Mapping[int, tuple[EventView, ...]]
 
@@ -112,11 +114,11 @@ def legend_of(shapes: Iterable[EventGroup]) -> tuple[LegendView, ...]:
     )
 
 
-def marked_title(place: str, events: tuple[EventView, ...]) -> str:
-    """What a mark says when pointed at: the pass, then what it did to which loop."""
-    lines = [f"{event.loops}: {event.word}" for event in events[:_MAX_EVENTS]]
+def event_lines(events: tuple[EventView, ...]) -> tuple[str, ...]:
+    """What was done to which loops, a short line each."""
+    lines = [shortened(f"{event.word}: {event.loops}", _MAX_LINE) for event in events[:_MAX_EVENTS]]
     note = more_text(len(events) - _MAX_EVENTS)
-    return "\n".join([place, *lines, *([note] if note else [])])
+    return (*lines, note) if note else tuple(lines)
 
 
 def instruction_curve(module: Module, events: Events) -> CurveView:
@@ -149,7 +151,7 @@ def instruction_curve(module: Module, events: Events) -> CurveView:
                 x=x_of(index),
                 y=y_of(dumps[index].instructions),
                 shape=found[0].group,
-                title=marked_title(numbered_pass(dumps[index]), found),
+                title="\n".join((numbered_pass(dumps[index]), *event_lines(found))),
             )
             for index, found in sorted(events.items())[:_MAX_POINTS]
             if index < len(dumps)

@@ -80,6 +80,9 @@ _CONFIDENCE_ORDER: dict[Confidence, int] = {
 # Fields whose text may rightly have several lines; anywhere else a line break is written out.
 _MULTILINE = frozenset({"message", "text", "why", "detail"})
 
+# Elsewhere a backslash is part of a name, or of an escape that `visible` wrote.
+_WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\[A-Za-z0-9]")
+
 # `module_0000.jit_train.0071.collective-optimizations.after_X.before_Y.txt`
 _STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
 
@@ -186,14 +189,23 @@ def cut_list(names: Sequence[str], limit: int) -> str:
     return f"{shown} {note}" if note else shown
 
 
+def shortened(name: str, limit: int) -> str:
+    """A name of at most `limit` characters: both ends are kept, for names differ at either."""
+    if len(name) <= limit:
+        return name
+    head = limit // 2
+    return f"{name[:head]}…{name[head + 1 - limit :]}"
+
+
 def more_text(number: int) -> str:
     """`and 12 more` where a list was cut, "" where it was not."""
     return f"and {number:,} more" if number > 0 else ""
 
 
 def file_name(path: str) -> str:
-    """The last part of a path of either kind of slash."""
-    return re.split(r"[/\\]", path)[-1] or path
+    """The last part of a path, of Windows too where it starts with a drive or two backslashes."""
+    separator = "\\" if _WINDOWS.match(path) else "/"
+    return path.rsplit(separator, 1)[-1] or path
 
 
 def place_text(source: Source) -> str:

@@ -6,7 +6,7 @@
  * already has, which stays where the bundle cannot be loaded. Colours are those of the theme.
  */
 
-import { colouredFigure } from "./report_colours.js";
+import { fittedFigure } from "./report_fit.js";
 
 const BUNDLE = new URL("../vendor/plotly/plotly-basic.min.js", import.meta.url);
 
@@ -34,7 +34,7 @@ async function drawAll(plotly, figures) {
   for (const [position, figure] of figures.entries()) {
     const place = document.getElementById(`figure-${position}`);
     if (!place) continue;
-    const { data, layout } = colouredFigure(figure, tokenColour);
+    const { data, layout } = fittedFigure(figure, tokenColour, place.clientWidth);
     let plot = place.querySelector(".plot");
     if (!plot) {
       plot = document.createElement("div");

@@ -1,13 +1,16 @@
 // @ts-check
-/** Gives a figure the colours of the page's theme. Pure: knows no document. */
+/** Gives a figure the colours of the page's theme and the room it has. Pure: knows no document. */
+
+const LABEL_PIXELS = 56;
 
 /**
- * A copy of the figure in which each trace has the colour its `meta` names.
+ * A copy of the figure in which each trace has the colour its `meta` names and labels have room.
  * @param {{data: any[], layout: any}} figure
  * @param {(token: string) => string} colour the value of a design token
+ * @param {number} width of the figure in pixels
  * @returns {{data: any[], layout: any}}
  */
-export function colouredFigure(figure, colour) {
+export function fittedFigure(figure, colour, width) {
   const axis = {
     gridcolor: colour("chart-grid"),
     linecolor: colour("line-strong"),
@@ -26,7 +29,7 @@ export function colouredFigure(figure, colour) {
     },
   };
   for (const name of Object.keys(figure.layout)) {
-    if (/^[xy]axis\d*$/.test(name)) layout[name] = { ...figure.layout[name], ...axis };
+    if (/^[xy]axis\d*$/.test(name)) layout[name] = { ...thinnedTicks(figure.layout[name], width), ...axis };
   }
   const data = figure.data.map((trace) => {
     const own = colour(trace.meta);
@@ -35,4 +38,16 @@ export function colouredFigure(figure, colour) {
       : { ...trace, line: { ...trace.line, color: own } };
   });
   return { data, layout };
+}
+
+/**
+ * An axis with as many of its own labels as fit side by side.
+ * @param {any} axis
+ * @param {number} width
+ */
+export function thinnedTicks(axis, width) {
+  if (!axis.tickvals) return axis;
+  const step = Math.max(1, Math.ceil((axis.tickvals.length * LABEL_PIXELS) / Math.max(width, 1)));
+  const kept = (/** @type {any[]} */ list) => list.filter((_, position) => position % step === 0);
+  return { ...axis, tickvals: kept(axis.tickvals), ticktext: kept(axis.ticktext), tickangle: 0 };
 }

@@ -1,0 +1,118 @@
+"""Words shared by all renderings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.model.report import Dump
+from app.report.wording import (
+    counted,
+    counts_text,
+    cut_list,
+    file_name,
+    gravity,
+    legible,
+    numbered_pass,
+    operations_text,
+    size_text,
+    visible,
+)
+from report import builders
+
+
+@given(st.text())
+def test_visible_text_is_printable_and_stays_as_it_is(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    assert visible(shown) == shown
+    assert "\n".join(visible(line) for line in text.split("\n")) == visible(
+        text, keep_newlines=True
+    ).replace("\t", "\\t")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("größe 大", "größe 大"),
+        ("a\nb", "a\\nb"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\U000e0041", "\\U000e0041"),
+        ("\ud800", "\\ud800"),
+        ("a\u00a0b", "a b"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_a_report_without_odd_text_is_not_copied() -> None:
+    report = builders.crash_report()
+    assert legible(report) is report
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1,023 B"),
+        (1024, "1.0 KiB"),
+        (14_680_064, "14.0 MiB"),
+        (1 << 50, "1,024.0 TiB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("flops", "text"), [(0, "0 FLOP"), (999, "999 FLOP"), (8_589_934_592, "8.6 GFLOP")]
+)
+def test_operations(flops: int, text: str) -> None:
+    assert operations_text(flops) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/me/prog.py", "prog.py"),
+        ("C:\\work\\prog.py", "prog.py"),
+        ("\\\\host\\share\\prog.py", "prog.py"),
+        ("dir/odd\\x1bname.py", "odd\\x1bname.py"),
+        ("prog.py", "prog.py"),
+        ("dir/", "dir/"),
+    ],
+)
+def test_file_names(path: str, name: str) -> None:
+    assert file_name(path) == name
+
+
+@pytest.mark.parametrize(
+    ("file", "after", "words"),
+    [
+        ("d/module_0000.jit_f.0071.opt.after_cse.before_dce.txt", "cse", "0071 cse"),
+        ("d/module_0000.jit_f.before_optimizations.txt", None, "before optimizations"),
+        ("module_1.jit_f.sm_9.0_gpu_after_optimizations.txt", None, "after optimizations"),
+        ("d.0001.x/lone.hlo", None, "lone.hlo"),
+    ],
+)
+def test_passes_are_named_by_number_and_pass(file: str, after: str | None, words: str) -> None:
+    assert numbered_pass(Dump(index=0, file=file, bytes=1, after=after)) == words
+
+
+def test_counts_and_lists() -> None:
+    assert counted(1, "loop") == "1 loop"
+    assert counted(10_000, "loop") == "10,000 loops"
+    assert counts_text({"a": 1, "b": 3, "c": 0}) == "b 3, a 1"
+    assert cut_list(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_what_is_ruled_out_ranks_last_whatever_its_severity() -> None:
+    best_first = [
+        gravity("error", "certain"),
+        gravity("error", "likely"),
+        gravity("note", "possible"),
+        gravity("error", "ruled_out"),
+    ]
+    assert sorted(reversed(best_first)) == best_first
