@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.errors import BadArchive, LimitExceeded, NotADump
-from app.ingest.members import Member, MemberKind, no_pieces
+from app.ingest.members import Member, no_pieces
 from app.ingest.streams import (
     GZIP_MAGIC,
     PIECE_BYTES,
@@ -56,9 +56,15 @@ class Opened:
     budget: Budget
     members: Iterator[Member] = field(default_factory=lambda: iter(()))
     raw: RawStream | None = None
+    stream: BinaryIO | None = None
     is_archive: bool = True
     damage: Damage | None = None
     trailing: bool = False
+
+    def close(self) -> None:
+        """Close what is read from."""
+        if self.stream is not None:
+            self.stream.close()
 
     @property
     def count(self) -> int:
@@ -91,26 +97,34 @@ def open_path(path: Path, settings: Settings) -> Opened:
 
 
 def open_stream(stream: BinaryIO, name: str, settings: Settings) -> Opened:
-    """Open an archive or text that arrives as a stream, which is read to its end and closed.
+    """Open an archive or text that arrives as a stream.
 
     Raises:
         NotADump: the bytes are empty, or of a kind that is no archive and no text.
         BadArchive: an archive that is not taken.
     """
-    opened = Opened(name, Budget(settings.max_unpacked_bytes))
+    opened = Opened(name, Budget(settings.max_unpacked_bytes), stream=stream)
     opened.raw = RawStream(stream, settings.max_upload_bytes)
-    outer = Peekable(opened.raw)
+    try:
+        opened.members = _members(Peekable(opened.raw), stream, opened, settings)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _members(
+    outer: Peekable, stream: BinaryIO, opened: Opened, settings: Settings
+) -> Iterator[Member]:
     start = outer.peek(BLOCK)
     if not start:
-        raise NotADump("the input is empty", place=name, code="empty")
+        raise NotADump("the input is empty", place=opened.name, code="empty")
     if start.startswith((LOCAL_MAGIC, EMPTY_MAGIC)):
-        opened.members = _zip_members(stream, outer, opened, settings)
-        return opened
-    _refuse_foreign(start, name)
+        return _zip_members(stream, outer, opened, settings)
+    _refuse_foreign(start, opened.name)
     unpack = _unpacker(start)
     inner = Peekable(unpack(outer)) if unpack else outer
-    opened.members = _closing(stream, _stream_members(inner, opened, settings))
-    return opened
+    return _stream_members(inner, opened, settings)
 
 
 def _unpacker(start: bytes) -> Callable[[Readable], Readable] | None:
@@ -141,11 +155,6 @@ def _refuse_foreign(start: bytes, name: str) -> None:
             place=name,
             next_step="Send the folder given to --xla_dump_to, packed as .tar.gz.",
         )
-
-
-def _closing(stream: BinaryIO, members: Iterator[Member]) -> Iterator[Member]:
-    with stream:
-        yield from members
 
 
 def _stream_members(inner: Peekable, opened: Opened, settings: Settings) -> Iterator[Member]:
@@ -210,16 +219,15 @@ def _pieces(stream: Readable) -> Iterator[bytes]:
 def _zip_members(
     stream: BinaryIO, outer: Peekable, opened: Opened, settings: Settings
 ) -> Iterator[Member]:
-    with stream:
-        if stream.seekable():
-            for _ in _pieces(outer):
-                pass
-            yield from _spent(read_zip(stream, settings), opened.budget)
-            return
-        with tempfile.TemporaryFile() as copy:
-            for piece in _pieces(outer):
-                copy.write(piece)
-            yield from _spent(read_zip(copy, settings), opened.budget)
+    if stream.seekable():
+        for _ in outer.pieces():
+            pass
+        yield from _spent(read_zip(stream, settings), opened.budget)
+        return
+    with tempfile.TemporaryFile() as copy:
+        for piece in outer.pieces():
+            copy.write(piece)
+        yield from _spent(read_zip(copy, settings), opened.budget)
 
 
 def _spent(members: Iterator[Member], budget: Budget) -> Iterator[Member]:
@@ -235,7 +243,8 @@ def _spend(pieces: Callable[[], Iterator[bytes]], budget: Budget) -> Iterator[by
 
 def _folder_members(folder: Path, budget: Budget, settings: Settings) -> Iterator[Member]:
     count = 0
-    for place, folders, names in os.walk(folder):
+    unreadable: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         for name in sorted((*names, *links)):
@@ -248,19 +257,33 @@ def _folder_members(folder: Path, budget: Budget, settings: Settings) -> Iterato
                     next_step="Raise max_members, or give a part of the folder.",
                 )
             yield _folder_member(os.path.join(place, name), folder, budget)
+    for error in unreadable:
+        yield _unreadable(_name_in(folder, str(error.filename)), error)
 
 
 def _folder_member(path: str, folder: Path, budget: Budget) -> Member:
-    status = os.lstat(path)
-    name = os.path.relpath(path, folder).replace(os.sep, "/")
-    kind: MemberKind = "file"
+    name = _name_in(folder, path)
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        # A run that still writes may take a file away again.
+        return _unreadable(name, error)
     if stat.S_ISLNK(status.st_mode):
-        kind = "link"
-    elif not stat.S_ISREG(status.st_mode):
-        kind = "special"
-    if kind != "file":
-        return Member(name, kind, 0, no_pieces)
-    return Member(name, kind, status.st_size, lambda: _spend(lambda: _file_pieces(path), budget))
+        return Member(name, "link", 0, no_pieces)
+    if not stat.S_ISREG(status.st_mode):
+        return Member(name, "special", 0, no_pieces)
+    return Member(name, "file", status.st_size, lambda: _spend(lambda: _file_pieces(path), budget))
+
+
+def _name_in(folder: Path, path: str) -> str:
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def _unreadable(name: str, error: OSError) -> Member:
+    def fail() -> Iterator[bytes]:
+        raise Damage("unreadable", f"cannot be read: {error.strerror or error}")
+
+    return Member(name, "file", 0, fail)
 
 
 def _file_pieces(path: str) -> Iterator[bytes]:

@@ -248,13 +248,16 @@ def _is_fragment(group: _Group) -> bool:
 
 def _is_helper(group: _Group, size: int, largest: int) -> bool:
     name = group.key[3]
+    is_private = _PRIVATE.match(name) is not None
+    if name.startswith("pmap_") or (size > _TINY and not is_private):
+        return False
     opcodes = _opcodes(group.texts[0].module)
-    if name.startswith("pmap_") or opcodes & _COLLECTIVES:
+    if opcodes & _COLLECTIVES:
         return False
     if opcodes & _PRODUCTS:
         # A product that was run on its own, `jnp.dot` outside of any jit.
         return size <= _TINY // 2 and size * _TINY <= largest
-    return bool(_PRIVATE.match(name)) or (size <= _TINY and not opcodes & _CONTROL)
+    return is_private or not opcodes & _CONTROL
 
 
 def _size(group: _Group) -> int:

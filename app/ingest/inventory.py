@@ -95,6 +95,7 @@ class Inventory:
 
 
 _NOTES = {
+    "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "
     "{first})",

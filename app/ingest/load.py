@@ -8,7 +8,7 @@ import gc
 import re
 from collections import defaultdict
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ from app.ingest.archive import Opened, PieceStream, is_archive, open_path, open_
 from app.ingest.flags import flags_of_debug_options
 from app.ingest.history import ParsedText, group_texts
 from app.ingest.inventory import Inventory
-from app.ingest.member_names import REASONS, read_member_name
+from app.ingest.member_names import REASONS, read_member_name, show_name
 from app.ingest.members import Member, MemberKind
 from app.ingest.memory_files import read_buffer_assignment, read_memory_report
 from app.ingest.names import FileKind, FileName, read_file_name
@@ -59,7 +59,7 @@ def load_dump(
 
     Args:
         source: a folder or file; None when a stream is given.
-        stream: the bytes of an archive or text; read to its end and closed.
+        stream: the bytes of an archive or text; read to its end and closed in any case.
         name: how the input is called in the report, by default as the file is.
         settings: the budgets.
         progress: told `read` and the number of files so far.
@@ -75,9 +75,8 @@ def load_dump(
         opened = open_stream(stream, name, settings)
     else:
         raise ValueError("neither a path nor a stream was given")
-    if name:
-        opened.name = name
-    with _no_collection():
+    opened.name = show_name(name or opened.name)
+    with closing(opened), _no_collection():
         return _Loader(opened, settings, progress).load()
 
 
@@ -186,6 +185,8 @@ class _Loader:
         elif kind == "hlo_proto":
             self._skip(file, "not_yet_read", "protos of HLO are not read yet", member)
         self._inventory.kinds[kind] += 1
+        if kind == "log":
+            self._inventory.note("log", file.name.file)
         if kind not in ("hlo_text", "unknown"):
             self._side_files.append(file)
         if member.size is not None:

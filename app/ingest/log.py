@@ -8,9 +8,10 @@ linear in the log, and messages are cut, so a log of gigabytes is read like a sh
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from app import knowledge
+from app.ingest.failures import fold, names_in
 from app.ingest.flags import flags_in_line
 from app.ingest.log_lines import LogLine, clean_lines
 from app.ingest.log_shapes import (
@@ -19,9 +20,9 @@ from app.ingest.log_shapes import (
     Message,
     failure_of,
     is_stuck,
-    is_stuck_warning,
     is_unstuck,
 )
+from app.ingest.text import decode
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 
 _MESSAGE_CHARACTERS = 1 << 16
@@ -79,15 +80,6 @@ _RELEASE = re.compile(
     r"\bjaxlib[\"']?(?:==|: | version |-| +|: ?[\"'])[\"']?"
     r"(?P<release>0\.\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)\b"
 )
-_NAME = re.compile(r"%(?P<name>[A-Za-z_][\w\-]*(?:\.[\w\-]+)*)")
-_OTHER_NAMES = (
-    re.compile(r"tracing scope: (?P<name>[\w.\-]+?);"),
-    re.compile(r"compiling fusion (?P<name>[\w.\-]+)"),
-    re.compile(r"HloInstruction '(?P<name>[\w.\-]+)'"),
-    re.compile(r"[Ff]ound an instruction \(\"(?P<name>[\w.\-]+)\"\)"),
-    re.compile(r"(?:Entry function|kernel:) '?(?P<name>[A-Za-z_]\w*)"),
-)
-_CYCLE = re.compile(r"Directed cycle:\s*\n(?P<names>(?: *[\w.\-]+ *\n?)+)")
 
 
 @dataclass(slots=True)
@@ -130,7 +122,7 @@ def read_log(text_or_lines: str | bytes | Iterable[str], *, name: str) -> LogFac
 
 def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
     """The facts of several logs of one run, in the order given."""
-    failures = _fold([failure for log in logs for failure in log.failures])
+    failures = fold([failure for log in logs for failure in log.failures])
     return LogFacts(
         failures=failures,
         flags={name: value for log in logs for name, value in log.flags.items()},
@@ -139,13 +131,13 @@ def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
         releases=tuple(dict.fromkeys(release for log in logs for release in log.releases)),
         hung=any(log.hung for log in logs),
         lines=sum(log.lines for log in logs),
-        names=_names_in(failures),
+        names=names_in(failures),
     )
 
 
 def _lines(source: str | bytes | Iterable[str]) -> Iterable[str]:
     if isinstance(source, bytes):
-        source = source.decode(errors="backslashreplace")
+        source, _ = decode(bytearray(source))
     if isinstance(source, str):
         lines = source.removeprefix("\ufeff").split("\n")
         return lines[:-1] if lines[-1] == "" else lines
@@ -180,7 +172,7 @@ class _LogReader:
             self._close(stream)
         found = self._found
         found.failures.sort(key=lambda failure: failure.line_number)
-        failures = _fold(found.failures, unstuck_at=found.unstuck_at)
+        failures = fold(found.failures, unstuck_at=found.unstuck_at)
         return LogFacts(
             failures=failures,
             flags=found.flags,
@@ -189,7 +181,7 @@ class _LogReader:
             releases=tuple(found.releases),
             hung=found.stuck_at > found.unstuck_at,
             lines=found.lines,
-            names=_names_in(failures),
+            names=names_in(failures),
         )
 
     # ---- messages --------------------------------------------------------------------------------
@@ -320,83 +312,3 @@ class _LogReader:
         symbol = symbol.strip()
         if symbol and symbol != "(unknown)" and len(message.stack) < _STACK_FRAMES:
             message.stack.append(symbol[:500])
-
-
-# ---- several failures ----------------------------------------------------------------------------
-
-# What a process says when a peer is gone; some other process knows why.
-_PEER_GONE = re.compile(
-    r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
-    r"|Socket closed|peer (?:task|process|is gone)|another task died|launched for a different",
-)
-
-
-def _fold(failures: Sequence[CheckFailure], *, unstuck_at: int = 0) -> tuple[CheckFailure, ...]:
-    """Repeats and consequences folded; the first cause first."""
-    kept: list[CheckFailure] = []
-    places: dict[tuple[object, ...], int] = {}
-    for failure in failures:
-        if failure.line_number < unstuck_at and is_stuck_warning(failure):
-            continue
-        keys = _identities(failure)
-        same = next((places[key] for key in keys if key in places), None)
-        if same is None:
-            same = len(kept)
-            kept.append(failure)
-        else:
-            kept[same] = _joined(kept[same], failure)
-        places.update((key, same) for key in keys if key not in places)
-    causes = [failure for failure in kept if failure.kind != "signal"]
-    if causes:
-        # The process died of what it had just reported.
-        first = causes[0].line_number
-        kept = [f for f in kept if f.kind != "signal" or (f.line_number < first and f.stack)]
-    return tuple(sorted(kept, key=_precedence))
-
-
-def _precedence(failure: CheckFailure) -> int:
-    # Equal ones stay in the order of the log.
-    if _PEER_GONE.search(failure.text, 0, 1000):
-        return 3
-    return {"python": 1, "rendezvous": 2}.get(failure.kind, 0)
-
-
-def _identities(failure: CheckFailure) -> list[tuple[object, ...]]:
-    """Keys that are equal for one failure told twice."""
-    if failure.kind == "signal":
-        # Python, the signal handler and the shell each tell of the one death.
-        return [("signal",)]
-    keys: list[tuple[object, ...]] = [("signature", failure.signature)]
-    if failure.condition:
-        keys.append(("check", failure.file, failure.line, failure.condition))
-    # A status on its way up: an error line names it, then Python raises it.
-    about = failure.signature.partition(":")[2]
-    if about.strip(":"):
-        keys.append(("about", about))
-    return keys
-
-
-def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
-    """One failure told twice: the place of the first, and all that either knows."""
-    fuller = second if second.kind == "verifier" and first.kind == "ret_check" else first
-    return replace(
-        fuller,
-        log=first.log,
-        line_number=first.line_number,
-        file=first.file or second.file,
-        line=first.line or second.line,
-        status=first.status or second.status,
-        context=first.context or second.context,
-        failed_after=first.failed_after or second.failed_after,
-        stack=max(first.stack, second.stack, key=len),
-    )
-
-
-def _names_in(failures: Sequence[CheckFailure]) -> tuple[str, ...]:
-    names: dict[str, None] = {}
-    for failure in failures:
-        for pattern in (_NAME, *_OTHER_NAMES):
-            names.update(dict.fromkeys(found["name"] for found in pattern.finditer(failure.text)))
-        if found := _CYCLE.search(failure.text):
-            names.update(dict.fromkeys(found["names"].split()))
-    return tuple(names)

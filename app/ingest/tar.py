@@ -154,7 +154,8 @@ class _TarReader:
         what: MemberKind = _KINDS.get(kind, "special")
         if any(key.startswith("GNU.sparse.") for key in values):
             what = "sparse"
-        if what == "file" and shown.endswith("/"):
+        if kind == b"\0" and shown.endswith("/"):
+            # Tars of before 1988 have no type for folders.
             what = "folder"
         return Member(shown, what, size, self._pieces if what == "file" else no_pieces)
 

@@ -42,7 +42,7 @@ def read_text(pieces: Iterator[bytes], max_line_bytes: int) -> Text:
                 start = len(kept)
     if dropping:
         long_lines.append((kept.count(b"\n") + 1, dropping))
-    text, is_odd = _decode(kept)
+    text, is_odd = decode(kept)
     return Text(text, size, is_odd, tuple(long_lines))
 
 
@@ -63,7 +63,8 @@ def _add_part(part: bytes, kept: bytearray, start: int, dropping: int, limit: in
     return dropped
 
 
-def _decode(data: bytearray) -> tuple[str, bool]:
+def decode(data: bytearray) -> tuple[str, bool]:
+    """The text of `data` (which is used up), and whether it is oddly encoded."""
     if data.startswith(codecs.BOM_UTF8):
         del data[: len(codecs.BOM_UTF8)]
     elif (encoding := _utf16_of(data)) is not None:

@@ -1,10 +1,12 @@
 """Every container that is taken gives the same dump."""
 
+import contextlib
 import gzip
 import io
 import os
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,12 +163,16 @@ def test_tar_reader_agrees_with_the_standard_library(
     assert ours == expected
 
 
-@settings(max_examples=150, deadline=None)
+def _as_zip(_: bytes) -> bytes:
+    return zip_of(WHOLE)
+
+
+@settings(max_examples=300, deadline=None)
 @given(
     place=st.integers(0, len(TAR) - 1),
     byte=st.integers(0, 255),
     cut=st.integers(0, len(TAR)),
-    pack=st.sampled_from((bytes, gz, zstd.compress)),
+    pack=st.sampled_from((bytes, gz, zstd.compress, _as_zip)),
 )
 def test_broken_bytes_raise_nothing_but_input_errors(
     place: int, byte: int, cut: int, pack: Pack
@@ -178,6 +184,37 @@ def test_broken_bytes_raise_nothing_but_input_errors(
     except InputError:
         return
     assert contents.coverage.files
+
+
+def test_stream_is_closed_whatever_happens() -> None:
+    for data in (b"", b"%PDF", TAR, TAR[:-1200], gz(TAR), zip_of(WHOLE)):
+        stream = io.BytesIO(data)
+        with contextlib.suppress(InputError):
+            load_dump(None, stream=stream, name="s", settings=replace(Settings(), max_members=1))
+        assert stream.closed
+
+
+def test_file_that_is_gone_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, data in WHOLE.items():
+        (tmp_path / Path(name).name).write_bytes(data)
+    real = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        if path.endswith(Path(LAST).name):
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return real(path)
+
+    monkeypatch.setattr("app.ingest.archive.os.lstat", lstat)
+    contents = load_dump(tmp_path, settings=Settings())
+    assert codes(contents) == [("unreadable", Path(LAST).name)]
+    assert files_read(contents) == [Path(FIRST).name]
+
+
+def test_log_among_the_files_is_remarked() -> None:
+    contents = load(tar_of({**WHOLE, "d/train.log": b"step 1"}))
+    assert contents.coverage.remarks == (
+        "log: 1 of the files are logs; they are read only where given as such (first: d/train.log)",
+    )
 
 
 def test_gzip_of_python_and_of_pigz_headers() -> None:

@@ -56,6 +56,7 @@ def test_bytes_lines_and_text_are_read_alike() -> None:
     facts = read_log(text, name="x")
     assert facts.lines == 3
     assert read_log(text.encode(), name="x") == facts
+    assert read_log(text.removeprefix("\ufeff").encode("utf-16"), name="x") == facts
     assert read_log(text.removeprefix("\ufeff").splitlines(keepends=True), name="x") == facts
     assert read_log(iter(["hello\n"]), name="x").lines == 1
     assert read_log("", name="x").lines == 0

@@ -1,0 +1,101 @@
+"""Several failures of one log: which are one, which follow from another, and whom they name."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.ingest.log_shapes import is_stuck_warning
+from app.model.dump import CheckFailure
+
+# What a process says when a peer is gone; some other process knows why.
+_PEER_GONE = re.compile(
+    r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
+    r"|Socket closed|peer (?:task|process|is gone)|another task died|launched for a different",
+)
+
+
+def fold(failures: Sequence[CheckFailure], *, unstuck_at: int = 0) -> tuple[CheckFailure, ...]:
+    """Repeats and consequences folded; the first cause first."""
+    kept: list[CheckFailure] = []
+    places: dict[tuple[object, ...], int] = {}
+    for failure in failures:
+        if failure.line_number < unstuck_at and is_stuck_warning(failure):
+            continue
+        keys = _identities(failure)
+        same = next((places[key] for key in keys if key in places), None)
+        if same is None:
+            same = len(kept)
+            kept.append(failure)
+        else:
+            kept[same] = _joined(kept[same], failure)
+        places.update((key, same) for key in keys if key not in places)
+    causes = [failure for failure in kept if failure.kind != "signal"]
+    if causes:
+        # The process died of what it had just reported.
+        kept = [f for f in kept if f.kind != "signal" or _is_before(f, causes[0])]
+    return tuple(sorted(kept, key=_precedence))
+
+
+def _is_before(signal: CheckFailure, cause: CheckFailure) -> bool:
+    is_earlier = signal.log == cause.log and signal.line_number < cause.line_number
+    return is_earlier and bool(signal.stack)
+
+
+def _precedence(failure: CheckFailure) -> int:
+    # Equal ones stay in the order of the log.
+    if _PEER_GONE.search(failure.text, 0, 1000):
+        return 3
+    return {"python": 1, "rendezvous": 2}.get(failure.kind, 0)
+
+
+def _identities(failure: CheckFailure) -> list[tuple[object, ...]]:
+    """Keys that are equal for one failure told twice."""
+    if failure.kind == "signal":
+        # Python, the signal handler and the shell each tell of the one death.
+        return [("signal",)]
+    keys: list[tuple[object, ...]] = [("signature", failure.signature)]
+    if failure.condition:
+        keys.append(("check", failure.file, failure.line, failure.condition))
+    # A status on its way up: an error line names it, then Python raises it.
+    about = failure.signature.partition(":")[2]
+    if about.strip(":"):
+        keys.append(("about", about))
+    return keys
+
+
+def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
+    """One failure told twice: the place of the first, and all that either knows."""
+    fuller = second if second.kind == "verifier" and first.kind == "ret_check" else first
+    return replace(
+        fuller,
+        log=first.log,
+        line_number=first.line_number,
+        file=first.file or second.file,
+        line=first.line or second.line,
+        status=first.status or second.status,
+        context=first.context or second.context,
+        failed_after=first.failed_after or second.failed_after,
+        stack=max(first.stack, second.stack, key=len),
+    )
+
+
+_NAME = re.compile(r"%(?P<name>[A-Za-z_][\w\-]*(?:\.[\w\-]+)*)")
+_OTHER_NAMES = (
+    re.compile(r"tracing scope: (?P<name>[\w.\-]+?);"),
+    re.compile(r"compiling fusion (?P<name>[\w.\-]+)"),
+    re.compile(r"HloInstruction '(?P<name>[\w.\-]+)'"),
+    re.compile(r"[Ff]ound an instruction \(\"(?P<name>[\w.\-]+)\"\)"),
+    re.compile(r"(?:Entry function|kernel:) '?(?P<name>[A-Za-z_]\w*)"),
+)
+_CYCLE = re.compile(r"Directed cycle:\s*\n(?P<names>(?: *[\w.\-]+ *\n?)+)")
+
+
+def names_in(failures: Sequence[CheckFailure]) -> tuple[str, ...]:
+    """The instructions, computations and kernels that the messages name, in order, each once."""
+    names: dict[str, None] = {}
+    for failure in failures:
+        for pattern in (_NAME, *_OTHER_NAMES):
+            names.update(dict.fromkeys(found["name"] for found in pattern.finditer(failure.text)))
+        if found := _CYCLE.search(failure.text):
+            names.update(dict.fromkeys(found["names"].split()))
+    return tuple(names)
