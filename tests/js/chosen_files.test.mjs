@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { filesOf, filesUnder, sortFound } from "../../static/js/chosen_files.js";
+
+const file = (/** @type {string} */ name, size = 10) => new File(["x".repeat(size)], name);
+const found = (/** @type {string[]} */ ...paths) =>
+  paths.map((path) => ({ path, file: file(path.split("/").at(-1) ?? "") }));
+
+/** A folder as browsers hand it out: a batch at a time, then an empty list. */
+function folder(path, children) {
+  return {
+    isDirectory: true,
+    fullPath: path,
+    createReader() {
+      const waiting = [...children];
+      return { readEntries: (resolve) => resolve(waiting.splice(0, 100)) };
+    },
+  };
+}
+
+const leaf = (/** @type {string} */ path) => ({
+  isDirectory: false,
+  fullPath: path,
+  file: (resolve) => resolve(file(path.split("/").at(-1) ?? "")),
+});
+
+test("one archive is sent as it is", () => {
+  const { dump, logs } = sortFound(found("dump.tar.gz"));
+  assert.equal(dump?.name, "dump.tar.gz");
+  assert.equal(dump?.packed, true);
+  assert.equal(dump?.size, 10);
+  assert.deepEqual(logs, []);
+});
+
+test("one text is sent as it is, whatever it is called", () => {
+  assert.equal(sortFound(found("module_0000.jit_f.before_optimizations.txt")).dump?.packed, true);
+});
+
+test("a folder is packed under its name, even with one file", () => {
+  const { dump } = sortFound(found("mydump/module_0000.txt"));
+  assert.equal(dump?.name, "mydump");
+  assert.equal(dump?.packed, false);
+});
+
+test("loose files and several folders are packed together", () => {
+  assert.equal(sortFound(found("a.txt", "b.txt")).dump?.name, "dump");
+  const { dump } = sortFound(found("one/a.txt", "two/b.txt"));
+  assert.equal(dump?.name, "dump");
+  assert.equal(dump?.size, 20);
+});
+
+test("a log beside the dump is the run's log, one inside it is not", () => {
+  for (const name of ["run.log", "slurm-17.out", "job.err", "stderr.txt", "train_stderr"]) {
+    const { dump, logs } = sortFound(found("dump.tar.gz", name));
+    assert.equal(dump?.name, "dump.tar.gz", name);
+    assert.deepEqual(logs.map((log) => log.name), [name]);
+  }
+  const { dump, logs } = sortFound(found("dump/a.txt", "dump/run.log"));
+  assert.equal(dump?.files.length, 2);
+  assert.deepEqual(logs, []);
+});
+
+test("a log alone leaves the dump open", () => {
+  assert.equal(sortFound(found("run.log")).dump, null);
+  assert.deepEqual(sortFound([]), { dump: null, logs: [] });
+});
+
+test("what the desktop leaves behind is no part of a dump", () => {
+  const { dump } = sortFound(found("dump/.DS_Store", "dump/a.txt", "dump/Thumbs.db"));
+  assert.deepEqual(dump?.files.map(({ path }) => path), ["dump/a.txt"]);
+});
+
+test("a chosen folder keeps its paths", () => {
+  const chosen = file("a.txt");
+  Object.defineProperty(chosen, "webkitRelativePath", { value: "dump/deep/a.txt" });
+  assert.deepEqual(filesOf([chosen, file("b.txt")]).map(({ path }) => path), [
+    "dump/deep/a.txt",
+    "b.txt",
+  ]);
+});
+
+test("folders are walked to their end, and the order is that of the paths", async () => {
+  const many = Array.from({ length: 250 }, (_, number) =>
+    leaf(`/dump/module_${String(249 - number).padStart(4, "0")}.txt`),
+  );
+  const entries = [folder("/dump", [folder("/dump/deep", [leaf("/dump/deep/z.txt")]), ...many])];
+  const files = await filesUnder(/** @type {any} */ (entries));
+  const paths = files.map(({ path }) => path);
+  assert.equal(paths.length, 251);
+  assert.equal(paths[0], "dump/deep/z.txt");
+  assert.deepEqual(paths, [...paths].sort());
+});
+
+test("too many files are refused", async () => {
+  const entries = [folder("/d", [leaf("/d/a"), leaf("/d/b"), leaf("/d/c")])];
+  await assert.rejects(filesUnder(/** @type {any} */ (entries), 2), /more than 2 files/);
+});

@@ -1,0 +1,286 @@
+"""The way of a person through a real Chromium: drop, watch, read, share, come back, delete."""
+
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_dumps" / "pipeliner_crash"
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+RUN = """
+import sys
+from pathlib import Path
+from app.settings import Settings
+from app.web.serve import serve
+serve(Settings(data_dir=Path(sys.argv[1])), port=int(sys.argv[2]))
+"""
+REPORT_MS = 90_000
+
+
+class Server:
+    """A server in a process of its own that can be stopped and started on the same port."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", RUN, str(self._data), str(self._port)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.base = self._process.stdout.readline().split()[-1].rstrip("/")
+        self._port = int(self.base.rpartition(":")[2])
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(20)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("browser"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """`visit(**options)`: a page of a new visitor, who must see no error of script or policy."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_page(**options: object) -> Page:
+        context = browser.new_context(base_url=server.base, **options)  # pyright: ignore
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(REPORT_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def drop(page: Page, *paths: Path, on: str = "[data-drop]") -> None:
+    """Drop files or folders from outside, as the desktop does."""
+    page.locator(on).scroll_into_view_if_needed()
+    box = page.locator(on).bounding_box()
+    assert box is not None
+    session = page.context.new_cdp_session(page)
+    where = {"x": box["x"] + box["width"] / 2, "y": box["y"] + 20}
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, **where, "data": data})
+
+
+def headline(page: Page) -> str:
+    page.wait_for_selector(".report-nav", timeout=REPORT_MS)
+    return page.locator("h1").first.inner_text()
+
+
+def sideways(page: Page) -> int:
+    """By how many pixels the page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def test_from_a_dropped_dump_to_a_link_that_lasts(
+    visit: Callable[..., Page], server: Server
+) -> None:
+    page = visit()
+    page.goto("/")
+    drop(page, SAMPLE / "dump.tar.gz", SAMPLE / "run.log")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("dump.tar.gz")
+    expect(page.locator("[data-chosen-logs]")).to_contain_text("run.log")
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 500_000}
+    session.send("Network.emulateNetworkConditions", slow)
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("[data-sending]")).to_be_visible()
+    expect(page.locator("[data-figures]")).to_have_text(re.compile(r"^[\d.]+ .iB of 1\.\d MiB"))
+    assert 0 < page.locator("[data-bar]").evaluate("bar => bar.value") <= 1
+    page.wait_for_url(re.compile(r"/r/[\w-]{32}$"))
+    said = headline(page)
+    assert "while.17" in said
+    assert "prog1.py:55" in page.locator("main").inner_text()
+
+    other = visit()
+    other.goto(page.url)
+    assert headline(other) == said
+    expect(other.get_by_role("complementary", name="Your report")).to_have_count(0)
+
+    server.stop()
+    server.start()
+    other.reload()
+    assert headline(other) == said
+    page.reload()
+    expect(page.get_by_role("complementary", name="Your report")).to_be_visible()
+
+
+def test_a_dropped_folder_is_packed_on_the_way(visit: Callable[..., Page], tmp_path: Path) -> None:
+    with tarfile.open(SAMPLE / "dump.tar.gz") as archive:
+        members = [member for member in archive if member.isfile()][:12]
+        for member in members:
+            target = tmp_path / "my dump" / Path(member.name).name
+            target.parent.mkdir(exist_ok=True)
+            file = archive.extractfile(member)
+            assert file is not None
+            target.write_bytes(file.read())
+    page = visit()
+    page.goto("/")
+    drop(page, tmp_path / "my dump")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("my dump")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("12 files")
+    page.get_by_role("button", name="Explain").click()
+    headline(page)
+    report = page.request.get(f"{page.url}/report.json").json()
+    assert report["coverage"]["files"] == 12
+    assert report["input"]["name"] == "my dump.tar"
+
+
+def test_a_pasted_log_alone_is_explained_and_deleted(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.goto("/")
+    page.get_by_label("Log of the run").fill(
+        "F0412 10:11:12.345678 4242 some_pass.cc:12] Check failed: a != b (1 vs. 1)\n"
+    )
+    page.get_by_label("jaxlib release").fill("0.4.30")
+    page.get_by_role("button", name="Explain").press("Enter")
+    page.wait_for_url(re.compile(r"/r/[\w-]{32}$"))
+    headline(page)
+    assert "some_pass.cc" in page.locator("main").inner_text()
+    owner = page.get_by_role("complementary", name="Your report")
+    owner.locator("summary").click()
+    owner.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("h1")).to_have_text("The report is deleted")
+
+
+def test_without_a_script_the_form_does_the_same(visit: Callable[..., Page]) -> None:
+    page = visit(java_script_enabled=False)
+    page.goto("/")
+    page.locator("#dump").set_input_files(SAMPLE / "dump.tar.gz")
+    page.locator("input[name=log]").set_input_files(SAMPLE / "run.log")
+    page.get_by_role("button", name="Explain").click()
+    assert "while.17" in headline(page)
+
+
+def test_what_is_wrong_is_told_beside_the_form(visit: Callable[..., Page], tmp_path: Path) -> None:
+    page = visit()
+    page.goto("/")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("alert")).to_have_text("Choose a dump, or give the log of the run.")
+    (tmp_path / "empty").mkdir()
+    drop(page, tmp_path / "empty")
+    expect(page.get_by_role("alert")).to_have_text("There is no file in it.")
+    drop(page, SAMPLE / "dump.tar.gz")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.get_by_role("button", name="Remove dump.tar.gz").click()
+    expect(page.locator("[data-chosen-dump] li")).to_have_count(0)
+
+
+def test_a_refusal_brings_the_form_back_as_it_was(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "photo.tar.gz").write_bytes(b"\xff\xd8\xff\xe0" + bytes(600))
+    page = browser.new_context(base_url=server.base).new_page()
+    page.goto("/")
+    page.get_by_label("XLA_FLAGS of the run").fill("--xla_x=1")
+    drop(page, tmp_path / "photo.tar.gz")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("alert")).to_contain_text("This is an image.")
+    expect(page.get_by_label("XLA_FLAGS of the run")).to_have_value("--xla_x=1")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("photo.tar.gz")
+    page.context.close()
+
+
+def test_an_upload_can_be_cancelled(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.goto("/")
+    drop(page, SAMPLE / "dump.tar.gz")
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 100_000}
+    session.send("Network.emulateNetworkConditions", slow)
+    page.get_by_role("button", name="Explain").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#upload")).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/r/nothing"])
+def test_no_page_scrolls_sideways_on_a_phone(browser: Browser, server: Server, path: str) -> None:
+    context = browser.new_context(
+        base_url=server.base, viewport={"width": 360, "height": 740}, device_scale_factor=1
+    )
+    page = context.new_page()
+    page.goto(path)
+    assert sideways(page) <= 0
+    context.close()
+
+
+def test_the_form_is_reached_by_keys_alone(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.goto("/")
+    reached: list[str] = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "(document.activeElement.textContent || document.activeElement.id).trim()"
+            )
+        )
+    expected = [
+        "Skip to the content",
+        "hloscope",
+        "New report",
+        "API",
+        "Choose an archive",
+        "Choose a folder",
+        "log",
+        "Choose log files",
+        "flags",
+        "release",
+        "hung",
+        "Explain",
+    ]
+    assert [each for each in reached if each in expected] == expected
