@@ -29,6 +29,18 @@ _LONGEST_COMMENT = 0xFFFF
 _NAME_AND_EXTRA_BYTES = 1 << 12
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
+# What zipfile raises on headers that make no sense: a name that is no UTF-8, a negative place, an
+# encrypted body behind a directory that says otherwise, numbers past 64 bits.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    ValueError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+)
 
 
 def read_zip(file: BinaryIO, settings: Settings) -> Iterator[Member]:
@@ -41,7 +53,7 @@ def read_zip(file: BinaryIO, settings: Settings) -> Iterator[Member]:
     _check_end_record(file, settings)
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise _bad_zip(f"its directory is broken: {error}") from error
     with archive:
         entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
@@ -108,7 +120,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Member:
 
 def _kind(entry: zipfile.ZipInfo) -> MemberKind:
     mode = entry.external_attr >> 16
-    if entry.is_dir() or stat.S_ISDIR(mode):
+    if entry.orig_filename.endswith("/") or stat.S_ISDIR(mode):
         return "folder"
     if stat.S_ISLNK(mode):
         return "link"
@@ -126,7 +138,7 @@ def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]
             while piece := body.read(PIECE_BYTES):
                 count += len(piece)
                 yield piece
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise _damage(error) from error
     if count != entry.file_size:
         raise Damage("size_mismatch", f"{count:,} bytes where {entry.file_size:,} are stated")

@@ -453,6 +453,12 @@ def test_zip_with_two_names_for_one_member() -> None:
     assert codes(contents) == [("name_mismatch", FIRST)]
 
 
+def test_zip_whose_own_header_makes_no_sense() -> None:
+    data = bytearray(zip_of({"d/\u00e9.txt": TEXT, **WHOLE}))
+    data[data.index(b"\xc3\xa9")] = 0x80
+    assert codes(load(bytes(data))) == [("bad_data", "d/\u00e9.txt")]
+
+
 def test_zip_name_with_nul() -> None:
     data = zip_of({**WHOLE, "d/a.txt_.exe": TEXT}).replace(b"a.txt_.exe", b"a.txt\0.exe")
     assert codes(load(data)) == [("bad_path", "d/a.txt\\x00.exe")]
