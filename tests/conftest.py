@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,6 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests produced into the golden files, to be read before commit",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The usual run tries the same examples every time, on a busy machine too; the long run
+    # (`-m ''`) and a run of one's own choice look for new ones.
+    settings.register_profile("steady", derandomize=True, deadline=None)
+    if config.getoption("markexpr") == "not long":
+        settings.load_profile("steady")
 
 
 @pytest.fixture
