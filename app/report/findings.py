@@ -6,6 +6,7 @@ shown of a culprit or a line of evidence is taken from the finding itself and th
 
 import itertools
 import re
+from collections.abc import Mapping
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
 from app.report.page import (
@@ -31,6 +32,8 @@ from app.report.wording import (
     place_text,
 )
 
+TextLinks = Mapping[str, str]
+
 MAX_FINDINGS = 60
 FIRST_FINDINGS = 10
 MAX_LISTED = 50
@@ -40,9 +43,12 @@ _THREAD = re.compile(r"([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100})#(\d{1,9})")
 
 
 def finding_views(
-    report: Report, source_lines: SourceLines, *, outside_links: bool
+    report: Report, source_lines: SourceLines, *, outside_links: bool, text_links: TextLinks
 ) -> Rows[FindingView]:
-    """All findings; links to public threads only where the page may have outside addresses."""
+    """All findings; links to public threads only where the page may have outside addresses.
+
+    `text_links` are the addresses of texts in the page, by file, to which a line number is added.
+    """
     passes = {
         (module.id, position): numbered_pass(dump)
         for module in report.modules
@@ -50,7 +56,7 @@ def finding_views(
     }
     findings = ranked_findings(report)
     views = tuple(
-        _finding_view(position, finding, passes, source_lines, outside_links)
+        _finding_view(position, finding, passes, source_lines, outside_links, text_links)
         for position, finding in enumerate(findings[:MAX_FINDINGS])
     )
     return rows_of(views, total=len(findings), first=FIRST_FINDINGS, most=MAX_FINDINGS)
@@ -62,6 +68,7 @@ def _finding_view(
     passes: dict[tuple[str, int], str],
     source_lines: SourceLines,
     outside_links: bool,
+    text_links: TextLinks,
 ) -> FindingView:
     return FindingView(
         anchor=f"finding-{position + 1}",
@@ -78,13 +85,13 @@ def _finding_view(
             first=MAX_LISTED,
             most=MAX_LISTED,
         ),
-        evidence=_evidence_views(finding.evidence),
+        evidence=_evidence_views(finding.evidence, text_links),
         evidence_note=more_text(len(finding.evidence) - MAX_LISTED),
         ruled_out=tuple(
             RuledOutView(
                 hypothesis=item.hypothesis,
                 why=item.why,
-                evidence=_evidence_views(item.evidence),
+                evidence=_evidence_views(item.evidence, text_links),
             )
             for item in finding.ruled_out
         ),
@@ -152,7 +159,9 @@ def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:
     )
 
 
-def _evidence_views(evidence: tuple[Evidence, ...]) -> tuple[EvidenceView, ...]:
+def _evidence_views(
+    evidence: tuple[Evidence, ...], text_links: TextLinks
+) -> tuple[EvidenceView, ...]:
     """The evidence in the order given, what follows on one another in a file under one heading."""
     by_file = itertools.groupby(evidence[:MAX_LISTED], key=lambda item: item.file)
     return tuple(
@@ -161,7 +170,11 @@ def _evidence_views(evidence: tuple[Evidence, ...]) -> tuple[EvidenceView, ...]:
             name=file_name(file),
             lines=tuple(
                 EvidenceLine(
-                    number="" if item.line is None else f"{item.line}", text=item.text.strip()
+                    number="" if item.line is None else f"{item.line}",
+                    text=item.text.strip(),
+                    href=f"{text_links[file]}/{item.line}"
+                    if file in text_links and item.line is not None
+                    else "",
                 )
                 for item in items
             ),

@@ -30,7 +30,7 @@ from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
 
 _MAX_TIMELINES = 6
-_MAX_COMPARED = 100
+_MAX_READABLE = 200
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
 
 # The offline page inlines these in this order; `report.js` imports nothing.
@@ -96,7 +96,12 @@ def page_of(
         verdict=verdict,
         verdict_word=_TONE_WORDS[verdict.tone],
         confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",
-        findings=finding_views(shown, source_lines, outside_links=not offline),
+        findings=finding_views(
+            shown,
+            source_lines,
+            outside_links=not offline,
+            text_links=_text_links(shown) if comparable else {},
+        ),
         timelines=timelines,
         timelines_note=note,
         lanes=_lanes(shown),
@@ -113,7 +118,7 @@ def page_of(
         data={
             "markdown": markdown_of(shown),
             "figures": figures,
-            "compare": _compare_data(report, links) if comparable else None,
+            "passes": _pass_data(report, links) if comparable else None,
         },
     )
 
@@ -202,14 +207,7 @@ def _compare_view(report: Report, *, offline: bool, comparable: bool) -> Compare
     return CompareView(available=False, why_not="No module has two texts to compare.")
 
 
-def _compare_data(report: Report, links: PageLinks) -> dict[str, object]:
-    several = [
-        (position, module)
-        for position, module in enumerate(report.modules)
-        if len(module.dumps) > 1
-    ]
-    main = main_module(report)
-    several.sort(key=lambda item: (item[1] is not main, item[1].role != "user"))
+def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:
     return {
         "base": links.report,
         "modules": [
@@ -220,9 +218,25 @@ def _compare_data(report: Report, links: PageLinks) -> dict[str, object]:
                 "name": legible(module.name),
                 "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
             }
-            for position, module in several[:_MAX_COMPARED]
+            for position, module in _readable_modules(report)
         ],
     }
+
+
+def _text_links(report: Report) -> dict[str, str]:
+    return {
+        dump.file: f"#text/{position}/{index}"
+        for position, module in _readable_modules(report)
+        for index, dump in enumerate(module.dumps)
+    }
+
+
+def _readable_modules(report: Report) -> list[tuple[int, Module]]:
+    """The modules whose texts the page can show, the one that matters most first."""
+    main = main_module(report)
+    modules = [item for item in enumerate(report.modules) if item[1].dumps]
+    modules.sort(key=lambda item: (item[1] is not main, item[1].role != "user"))
+    return modules[:_MAX_READABLE]
 
 
 @functools.cache

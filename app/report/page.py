@@ -88,6 +88,7 @@ class EvidenceLine:
 
     number: str
     text: str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,7 @@ class PassRow:
     events: tuple[EventView, ...]
     events_note: str
     href: str
+    text_href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +386,7 @@ class EnvironmentView:
 
 @dataclass(frozen=True, slots=True)
 class CompareView:
-    """Whether two passes can be compared on this page, and if not, why."""
+    """Whether the page can show texts of passes and compare two, and if not, why."""
 
     available: bool
     why_not: str

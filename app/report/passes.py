@@ -222,6 +222,7 @@ def _pass_row(
         events=found[:_MAX_EVENTS],
         events_note=more_text(len(found) - _MAX_EVENTS),
         href=f"#compare/{position}/{index - 1}/{index}" if comparable and before else "",
+        text_href=f"#text/{position}/{index}/1" if comparable else "",
     )
 
 

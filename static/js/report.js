@@ -5,7 +5,7 @@
  * it as it stands. The page is complete without it.
  */
 
-/** @typedef {{markdown: string, figures: object[], compare: object | null}} PageData */
+/** @typedef {{markdown: string, figures: object[], passes: object | null}} PageData */
 
 /**
  * The page's data, or null where the page has none.

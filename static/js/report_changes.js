@@ -4,6 +4,8 @@
  * Pure: knows no document. The wording of counts and the cutting of marks live here.
  */
 
+import { visible } from "./report_visible.js";
+
 /**
  * @typedef {{name: string, line: number, text: string, left_out?: number,
  *   mark?: [number, number] | null}} Side
@@ -57,11 +59,11 @@ export function summaryText(diff) {
  */
 export function blocksOf(diff) {
   return diff.computations.map((change) => ({
-    title: titleOf(change),
+    title: visible(titleOf(change)),
     summary: summaryOf(change),
     lines: (change.rows ?? []).flatMap(linesOf),
     notes: notesOf(change),
-    renames: (change.renames ?? []).map(([before, after]) => `${before} → ${after}`),
+    renames: (change.renames ?? []).map(([before, after]) => visible(`${before} → ${after}`)),
   }));
 }
 
@@ -88,7 +90,7 @@ function notesOf(change) {
   if (change.same_in_count) {
     const names = (change.same_in ?? []).slice(0, 5).join(", ");
     const more = change.same_in_count > 5 ? ", ..." : "";
-    notes.push(`The same in ${change.same_in_count.toLocaleString("en")} more: ${names}${more}`);
+    notes.push(`The same in ${change.same_in_count.toLocaleString("en")} more: ${visible(names)}${more}`);
   }
   if (change.rows_left_out) {
     notes.push(`${change.rows_left_out.toLocaleString("en")} more edits are not shown.`);
@@ -131,20 +133,11 @@ function sideLines(side, sign, word, note) {
  * @returns {string[]}
  */
 export function markedParts(text, mark) {
-  if (!mark) return [text, "", ""];
+  if (!mark) return [visible(text), "", ""];
   // The server counts code points; a string here counts UTF-16 units.
   const points = Array.from(text);
   const [from, to] = mark;
-  return [points.slice(0, from), points.slice(from, to), points.slice(to)].map((part) => part.join(""));
-}
-
-/**
- * The place that an address names: `#compare/0/5/6`.
- * @param {string} hash
- * @returns {{module: number, before: number, after: number} | null}
- */
-export function placeFromHash(hash) {
-  const found = /^#compare\/(\d{1,6})\/(\d{1,6})\/(\d{1,6})$/.exec(hash);
-  if (!found) return null;
-  return { module: Number(found[1]), before: Number(found[2]), after: Number(found[3]) };
+  return [points.slice(0, from), points.slice(from, to), points.slice(to)].map((part) =>
+    visible(part.join("")),
+  );
 }

@@ -6,11 +6,12 @@
  * the links of the tables do. Text of a dump reaches the page by `textContent` alone.
  */
 
-import { blocksOf, placeFromHash, summaryText } from "./report_changes.js";
+import { blocksOf, summaryText } from "./report_changes.js";
+import { comparePlace, moduleAddress, moduleAt } from "./report_places.js";
 
 /**
- * @typedef {{position: number, id: string, name: string, texts: string[]}} ModuleTexts
- * @typedef {{base: string, modules: ModuleTexts[]}} CompareData
+ * @typedef {import("./report_places.js").ModuleTexts} ModuleTexts
+ * @typedef {import("./report_places.js").PassData} PassData
  * @typedef {import("./report_changes.js").Block} Block
  * @typedef {import("./report_changes.js").Line} Line
  */
@@ -30,13 +31,17 @@ function made(tag, className, text = "") {
   return element;
 }
 
-/** @param {Line} line */
-function drawnLine(line) {
+/**
+ * @param {Line} line
+ * @param {string} address of the line in its text
+ */
+function drawnLine(line, address) {
   const item = made("li", { "-": "was", "+": "is", "~": "moved" }[line.sign]);
-  item.append(
-    made("span", "change-sign", `${line.sign} ${line.word}`),
-    made("span", "change-number", String(line.number)),
-  );
+  const number = document.createElement("a");
+  number.className = "change-number";
+  number.href = address;
+  number.textContent = String(line.number);
+  item.append(made("span", "change-sign", `${line.sign} ${line.word}`), number);
   const text = made("code", "change-text");
   const [start, middle, end] = line.parts;
   text.append(start);
@@ -50,8 +55,11 @@ function drawnLine(line) {
 /**
  * @param {Block} block
  * @param {boolean} open
+ * @param {(line: Line) => string} addressOf
  */
-function drawnBlock(block, open) {
+function drawnBlock(block, open, addressOf) {
+  /** @type {(line: Line) => HTMLElement} */
+  const drawn = (line) => drawnLine(line, addressOf(line));
   const details = document.createElement("details");
   details.className = "change-block";
   details.open = open;
@@ -63,13 +71,13 @@ function drawnBlock(block, open) {
     const list = made("ul", "change-lines");
     list.tabIndex = 0;
     list.setAttribute("aria-label", `Changes of ${block.title}`);
-    list.append(...block.lines.slice(0, MAX_SHOWN).map(drawnLine));
+    list.append(...block.lines.slice(0, MAX_SHOWN).map(drawn));
     details.append(list);
     const rest = block.lines.slice(MAX_SHOWN);
     if (rest.length) {
       const button = made("button", "button quiet", `Show ${rest.length} more lines`);
       button.addEventListener("click", () => {
-        list.append(...rest.map(drawnLine));
+        list.append(...rest.map(drawn));
         button.remove();
       });
       details.append(button);
@@ -107,7 +115,7 @@ function fill(select, options, chosen) {
 /** The compare section of one page. */
 class Comparison {
   /**
-   * @param {CompareData} data
+   * @param {PassData} data
    * @param {HTMLFormElement} form
    * @param {HTMLElement} status
    * @param {HTMLElement} result
@@ -148,8 +156,8 @@ class Comparison {
 
   /** Offers the pair of the address, or the last two texts of the first module. */
   start() {
-    const place = placeFromHash(location.hash);
-    const found = place && this.data.modules.find((item) => item.position === place.module);
+    const place = comparePlace(location.hash);
+    const found = place && moduleAt(this.data, place.module);
     const module = found || this.data.modules[0];
     const last = module.texts.length - 1;
     const before = found && place ? Math.min(place.before, last) : last - 1;
@@ -170,8 +178,7 @@ class Comparison {
   }
 
   pickModule() {
-    const position = Number(this.select("module").value);
-    const module = this.data.modules.find((item) => item.position === position);
+    const module = moduleAt(this.data, Number(this.select("module").value));
     if (module) this.go(module.texts.length - 2, module.texts.length - 1);
   }
 
@@ -193,13 +200,13 @@ class Comparison {
     const asked = this.asked;
     this.status.textContent = "Comparing…";
     this.result.replaceChildren();
-    const address = `${this.data.base}/modules/${encodeURIComponent(module.id)}/diff/${before}/${after}`;
+    const address = `${moduleAddress(this.data, module)}/diff/${before}/${after}`;
     try {
       const answer = await fetch(address, { headers: { accept: "application/json" } });
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
       const diff = await answer.json();
       // An answer to a question that was asked anew meanwhile is of no interest.
-      if (asked === this.asked) this.draw(diff);
+      if (asked === this.asked) this.draw(diff, module.position, before, after);
     } catch (error) {
       if (asked !== this.asked) return;
       const why = error instanceof Error ? error.message : String(error);
@@ -207,29 +214,42 @@ class Comparison {
     }
   }
 
-  /** @param {import("./report_changes.js").PassDiff} diff */
-  draw(diff) {
+  /**
+   * @param {import("./report_changes.js").PassDiff} diff
+   * @param {number} module
+   * @param {number} before
+   * @param {number} after
+   */
+  draw(diff, module, before, after) {
+    /** @type {(line: Line) => string} */
+    const addressOf = (line) =>
+      `#text/${module}/${line.sign === "-" ? before : after}/${line.number}`;
     const cut = diff.cut
       ? ` Shown: ${diff.cut.shown} of ${diff.cut.total}. ${diff.cut.next_step}`
       : "";
     this.status.textContent = summaryText(diff) + cut;
     let room = OPEN_LINES;
     for (const block of blocksOf(diff)) {
-      this.result.append(drawnBlock(block, room > 0));
+      this.result.append(drawnBlock(block, room > 0, addressOf));
       room -= block.lines.length;
     }
   }
 }
 
 const element = document.getElementById("report-data");
-const data = element?.textContent ? JSON.parse(element.textContent).compare : null;
+/** @type {PassData | null} */
+const passes = element?.textContent ? JSON.parse(element.textContent).passes : null;
+const data = passes && {
+  base: passes.base,
+  modules: passes.modules.filter((module) => module.texts.length > 1),
+};
 const form = document.getElementById("compare-form");
 const status = document.getElementById("compare-status");
 const result = document.getElementById("compare-result");
-if (data?.modules.length && form instanceof HTMLFormElement && status && result) {
+if (data && data.modules.length && form instanceof HTMLFormElement && status && result) {
   const comparison = new Comparison(data, form, status, result);
   comparison.start();
   addEventListener("hashchange", () => {
-    if (placeFromHash(location.hash)) comparison.start();
+    if (comparePlace(location.hash)) comparison.start();
   });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blocksOf, markedParts, placeFromHash, summaryText } from "../../static/js/report_changes.js";
+import { blocksOf, markedParts, summaryText } from "../../static/js/report_changes.js";
 
 const side = (name, line, mark = null) => ({ name, line, text: `${name} = f32[] add(a, b)`, mark });
 
@@ -79,11 +79,4 @@ test("what is left out is said", () => {
 test("marks count characters, not UTF-16 units", () => {
   assert.deepEqual(markedParts("a😀bcd", [1, 3]), ["a", "😀b", "cd"]);
   assert.deepEqual(markedParts("abc", null), ["abc", "", ""]);
-});
-
-test("an address names a pair only in its exact form", () => {
-  assert.deepEqual(placeFromHash("#compare/0/5/6"), { module: 0, before: 5, after: 6 });
-  for (const hash of ["", "#compare", "#compare/0/5", "#compare/0/5/6/7", "#compare/a/5/6", "#compare/0/-1/6"]) {
-    assert.equal(placeFromHash(hash), null);
-  }
 });

@@ -69,6 +69,17 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.answer("text/html; charset=utf-8", self.pages[self.path])
         elif "/diff/" in self.path:
             self.answer("application/json", json.dumps(DIFF))
+        elif "/search?" in self.path:
+            hit = {"line": 900, "text": "while.17 = () while(x)"}
+            self.answer("application/json", json.dumps({"hits": [hit], "cut": None}))
+        elif "/texts/" in self.path:
+            first = int(self.path.split("first=")[1].split("&")[0])
+            lines = [
+                {"number": number, "text": f"line <i>{number}</i>\u202e"}
+                for number in range(first, first + 60)
+            ]
+            answer = {"first": first, "total_lines": 1000, "lines": lines}
+            self.answer("application/json", json.dumps(answer))
         else:
             super().do_GET()
 
@@ -115,6 +126,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.set_default_timeout(10_000)
     yield page
     page.close()
 
@@ -157,7 +169,7 @@ def test_figure_shows_a_dumps_text_as_text(page: Page, address: str) -> None:
 
 def test_a_link_of_the_table_compares_two_passes(page: Page, address: str) -> None:
     page.goto(f"{address}/crash")
-    page.locator(".passes a").first.click()
+    page.locator(".passes a", has_text="changes").first.click()
     page.wait_for_selector(".change-lines")
     assert page.url.endswith("#compare/0/15/16")
     assert page.locator("#compare-status").inner_text() == (
@@ -167,6 +179,21 @@ def test_a_link_of_the_table_compares_two_passes(page: Page, address: str) -> No
     assert ["a = f32[] add(b, c)" in lines[0], "a = f32[] add(<b>, c)" in lines[1]] == [True, True]
     page.locator("button[name=later]").click()
     page.wait_for_url("**#compare/0/16/17")
+
+
+def test_evidence_leads_to_its_line_and_the_text_can_be_searched(page: Page, address: str) -> None:
+    page.goto(f"{address}/crash")
+    assert page.locator("#text").is_hidden()
+    page.locator(".evidence-number a", has_text="841").click()
+    here = page.locator("#text-lines .here")
+    assert here.inner_text().strip() == "841line <i>841</i>\\u202e"
+    assert page.locator("#text-status").inner_text() == "Lines 821 to 880 of 1,000."
+    page.locator("#text-later").click()
+    page.wait_for_selector("#text-status:has-text('Lines 881 to 940')")
+    page.locator("#text-search input").fill("while.17")
+    page.locator("#text-search button[type=submit]").click()
+    page.locator("#text-found a").click()
+    page.wait_for_selector("#text-lines .here:has-text('900')")
 
 
 def test_markdown_is_copied(page: Page, address: str) -> None:

@@ -25,6 +25,7 @@ REPORT_TEMPLATES = {
     "_loops.html",
     "_collectives.html",
     "_compare.html",
+    "_text.html",
     "_modules.html",
     "_files.html",
     "_environment.html",

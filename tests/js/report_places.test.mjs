@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  comparePlace,
+  firstLineFor,
+  moduleAddress,
+  moduleAt,
+  textPlace,
+} from "../../static/js/report_places.js";
+
+test("an address names a place only in its exact form", () => {
+  assert.deepEqual(comparePlace("#compare/0/5/6"), { module: 0, before: 5, after: 6 });
+  assert.deepEqual(textPlace("#text/2/5/919"), { module: 2, text: 5, line: 919 });
+  assert.equal(textPlace("#text/2/5/0")?.line, 1);
+  for (const tail of ["", "/0/5", "/0/5/6/7", "/a/5/6", "/0/-1/6", "/0/5/6 "]) {
+    assert.equal(comparePlace(`#compare${tail}`), null);
+    assert.equal(textPlace(`#text${tail}`), null);
+  }
+});
+
+test("a module is found by its position and addressed by its id", () => {
+  const data = { base: "/r/x", modules: [{ position: 7, id: "a/b?c#d", name: "f", texts: ["t"] }] };
+  const module = moduleAt(data, 7);
+  assert.ok(module);
+  assert.equal(moduleAt(data, 0), null);
+  assert.equal(moduleAddress(data, module), "/r/x/modules/a%2Fb%3Fc%23d");
+});
+
+test("a window begins some lines before the line that is meant", () => {
+  assert.equal(firstLineFor(1), 1);
+  assert.equal(firstLineFor(919), 899);
+});
