@@ -66,8 +66,8 @@ class _Matcher:
     def __init__(
         self, before: Module, after: Module, table: FingerprintTable, match: MatchInstructions
     ) -> None:
-        self._before = {c.name: c for c in before.computations}
-        self._after = {c.name: c for c in after.computations}
+        self._before = _by_name(before)
+        self._after = _by_name(after)
         self._entries = (before.entry.name, after.entry.name)
         self._table = table
         self._match = match
@@ -228,6 +228,11 @@ class _Matcher:
         left = self._table.opcodes(self._before[here])
         right = self._table.opcodes(self._after[there])
         return (left & right).total() / max(left.total(), right.total())
+
+
+def _by_name(module: Module) -> dict[str, Computation]:
+    """The computations that their names find; of several with one name that is one."""
+    return {c.name: c for c in module.computations if module.get(c.name) is c}
 
 
 def _is_same_text(here: Computation, there: Computation) -> bool:

@@ -52,9 +52,10 @@ class Differ:
         )
         found: list[ComputationDiff] = []
         unchanged = 0
-        for there in after.computations:
+        # A name given twice finds one computation; the other has no counterpart.
+        for there in dict.fromkeys(after.computations):
             here = before.get(matching.back.get(there.name, ""))
-            if here is None:
+            if here is None or after.get(there.name) is not there:
                 found.append(_one_sided(there, is_added=True))
                 continue
             diff = self._diff_of_pair(here, there, matching, comparison)
@@ -64,8 +65,8 @@ class Differ:
                 found.append(diff)
         found += [
             _one_sided(here, is_added=False)
-            for here in before.computations
-            if here.name not in matching.partner
+            for here in dict.fromkeys(before.computations)
+            if here.name not in matching.partner or before.get(here.name) is not here
         ]
         renamed = tuple((here, there) for here, there in matching.partner.items() if here != there)
         return ModuleDiff(computations=tuple(found), unchanged=unchanged, renamed=renamed)

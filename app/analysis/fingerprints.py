@@ -43,10 +43,9 @@ class Indexed:
     def __init__(self, computation: Computation) -> None:
         self.computation = computation
         self.instructions = computation.instructions
-        self.index: dict[str, int] = {
-            instruction.name: position
-            for position, instruction in enumerate(computation.instructions)
-        }
+        self.index: dict[str, int] = {}
+        for position, instruction in enumerate(computation.instructions):
+            self.index.setdefault(instruction.name, position)
         self.root = self.index[computation.root.name]
         self._operands: list[tuple[int, ...] | None] = [None] * len(self.instructions)
 

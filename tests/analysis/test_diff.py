@@ -243,6 +243,16 @@ def test_moved_in_the_schedule() -> None:
     assert diff(BASE, later).computations == ()
 
 
+def test_names_given_twice_are_answered_alike_in_both_directions() -> None:
+    twice = BASE.replace(
+        "ENTRY", "%cond (q: s32[]) -> s32[] {\n  ROOT %q = s32[] parameter(0)\n}\n\nENTRY"
+    ).replace("  %x0 =", "  %x0 = f32[8]{0} parameter(0)\n  %x0 =")
+    forth, back = diff(BASE, twice), diff(twice, BASE)
+    assert sum(len(c.added) for c in forth.computations) == 2
+    assert sum(len(c.removed) for c in back.computations) == 2
+    assert forth.unchanged == back.unchanged == 3
+
+
 FRAMES = """HloModule m
 
 FileNames
