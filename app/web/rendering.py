@@ -8,6 +8,8 @@ import jinja2
 
 from app.report.html import page_environment
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB")
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -35,9 +37,8 @@ def _environment() -> jinja2.Environment:
 
 def binary_size(size: int) -> str:
     """`3.4 MiB` for a number of bytes."""
-    value = float(size)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            return f"{size} bytes" if unit == "bytes" else f"{value:.3g} {unit}"
-        value /= 1024
-    raise AssertionError
+    value, unit = float(size), 0
+    while value >= 1024 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    number = f"{value:.1f}" if unit and value < 10 else f"{value:.0f}"
+    return f"{number.removesuffix('.0')} {_UNITS[unit]}"
