@@ -58,6 +58,7 @@ _LONGEST = 255
 # Ids and steps are `%04d`; 18 digits fit every integer that a reader may use.
 _PREFIX = re.compile(r"(?:(?P<time>\d{10,18})\.)?module_(?P<id>\d{4,18})(?:\.(?P<rest>.*)|)$", re.S)
 _SUBJECT_PREFIX = re.compile(r"(?P<subject>[^/]+?)\.module_(?P<id>\d{4,18})\.(?P<rest>.*)$", re.S)
+_OTHER_PREFIX = re.compile(r"gpu_command_buffer_0x|jax_ir\d|autotune_results\.pbtxt$")
 _STEP = re.compile(r"(?:^|(?P<module>.*)\.)(?P<step>\d{4,18})\.(?P<point>[^.]*[^\d.].*)$", re.S)
 _CHANGELIST = re.compile(r"(?:^|(?P<module>.*)\.)cl_\d+$", re.S)
 _BETWEEN = re.compile(r"(?:(?P<pipeline>.+?)\.)?after_(?P<after>.+?)\.before_(?P<before>.+)$", re.S)
@@ -92,49 +93,50 @@ _BUFFER_SUFFIXES: tuple[tuple[str, FileKind], ...] = (
     ("-memory-usage-report.pb", "memory_report"),
     ("-memory-usage-report.pb.gz", "memory_report"),
 )
-# Endings of the other files, the longest of those that share an end first.
-_ENDINGS: tuple[tuple[str, FileKind], ...] = (
-    ("debug_options", "debug_options"),
-    ("hlo_module_config.txt", "module_config"),
-    ("gpu_target_config.pbtxt", "target_config"),
-    ("target_arguments.txt", "target_config"),
-    ("autotune_results.pbtxt", "autotune_results"),
-    ("config.pbtxt", "module_config"),
-    ("execution_options.txt", "module_config"),
-    ("tpu_comp_env.txt", "module_config"),
-    ("flagfile", "module_config"),
-    ("thunk_sequence_after_thunk_passes.txt", "thunk_sequence"),
-    ("thunk_sequence.txt", "thunk_sequence"),
-    ("thunk_schedule.txt", "thunk_sequence"),
-    ("thunk_schedule", "thunk_sequence"),
-    ("thunk_metadata.txt", "thunk_metadata"),
-    ("priority_fusion_dump.txt", "fusion_trace"),
-    ("priority_fusion_dump.pb", "fusion_trace"),
-    ("schedule.txt", "fusion_trace"),
-    ("schedule.pb", "fusion_trace"),
-    ("basic_compiler_metadata.txt", "compiler_metadata"),
-    ("transfer_stats.txt", "compiler_metadata"),
-    ("metadata.textproto", "compiler_metadata"),
-    ("mlir-passes.log", "emitter"),
-    ("mlir-trace.txt", "emitter"),
-    ("ttir.txt", "emitter"),
-    ("ttir", "emitter"),
-    ("ll", "llvm_ir"),
-    ("bc", "llvm_ir"),
-    ("ptx", "ptx"),
-    ("hsaco", "object_code"),
-    ("cubin", "object_code"),
-    ("o", "object_code"),
-    ("mlir", "mlir"),
-    ("mlirbc", "mlir"),
-    ("json", "emitter"),
-    ("dot", "hlo_graph"),
-    ("html", "hlo_graph"),
-    ("log", "log"),
-    ("err", "log"),
-    ("out", "log"),
-)
+# The last part or two of the other files' names; two parts go before one.
+_ENDINGS: dict[str, FileKind] = {
+    "debug_options": "debug_options",
+    "hlo_module_config.txt": "module_config",
+    "gpu_target_config.pbtxt": "target_config",
+    "target_arguments.txt": "target_config",
+    "autotune_results.pbtxt": "autotune_results",
+    "config.pbtxt": "module_config",
+    "execution_options.txt": "module_config",
+    "tpu_comp_env.txt": "module_config",
+    "flagfile": "module_config",
+    "thunk_sequence_after_thunk_passes.txt": "thunk_sequence",
+    "thunk_sequence.txt": "thunk_sequence",
+    "thunk_schedule.txt": "thunk_sequence",
+    "thunk_schedule": "thunk_sequence",
+    "thunk_metadata.txt": "thunk_metadata",
+    "priority_fusion_dump.txt": "fusion_trace",
+    "priority_fusion_dump.pb": "fusion_trace",
+    "schedule.txt": "fusion_trace",
+    "schedule.pb": "fusion_trace",
+    "basic_compiler_metadata.txt": "compiler_metadata",
+    "transfer_stats.txt": "compiler_metadata",
+    "metadata.textproto": "compiler_metadata",
+    "mlir-passes.log": "emitter",
+    "mlir-trace.txt": "emitter",
+    "ttir.txt": "emitter",
+    "ttir": "emitter",
+    "ll": "llvm_ir",
+    "bc": "llvm_ir",
+    "ptx": "ptx",
+    "hsaco": "object_code",
+    "cubin": "object_code",
+    "o": "object_code",
+    "mlir": "mlir",
+    "mlirbc": "mlir",
+    "json": "emitter",
+    "dot": "hlo_graph",
+    "html": "hlo_graph",
+    "log": "log",
+    "err": "log",
+    "out": "log",
+}
 _WHOLE_NAMES: dict[str, FileKind] = {
+    "debug_options": "debug_options",
     **dict.fromkeys(("compile_options.textproto", "compile_options.txt"), "compile_options"),
     **dict.fromkeys(("compile_options.pb", "compile_options.pbtxt"), "compile_options"),
     **dict.fromkeys(("topology.textproto", "topology.txt", "topology.pb"), "topology"),
@@ -176,20 +178,24 @@ def read_file_name(file: str) -> FileName:
 
 
 def _without_prefix(file: str, folder: str, base: str) -> FileName:
+    """Names without `module_NNNN` in front; endings alone make no file one of XLA's."""
+    name = DumpName(file, folder)
     if base in _WHOLE_NAMES:
-        return FileName(_WHOLE_NAMES[base], DumpName(file, folder))
-    subject = _SUBJECT_PREFIX.match(base) if len(base) <= _LONGEST else None
+        return FileName(_WHOLE_NAMES[base], name)
+    if base.endswith(_PROTO):
+        return FileName("hlo_proto", name)
+    for suffix, kind in _BUFFER_SUFFIXES:
+        if base.endswith(suffix):
+            return FileName(kind, name)
     kind = _kind_by_ending(base)
-    if subject is None:
-        for suffix, buffer_kind in _BUFFER_SUFFIXES:
-            if base.endswith(suffix):
-                kind = buffer_kind
-        return FileName("hlo_proto" if base.endswith(_PROTO) else kind, DumpName(file, folder))
     # `fused_add.module_0003.jit_f._fusion.html`, `triton_ir.module_0001.jit_f.ttir`
-    name = DumpName(file, folder, module_id=int(subject["id"]))
-    if base.endswith(_GRAPH):
-        return FileName("hlo_graph", name)
-    return FileName(kind, name)
+    subject = _SUBJECT_PREFIX.match(base) if len(base) <= _LONGEST else None
+    if subject is not None:
+        kind = "hlo_graph" if base.endswith(_GRAPH) else kind
+        return FileName(kind, DumpName(file, folder, module_id=int(subject["id"])))
+    # `module_0000.jit_f/module.mlir`, `shardy/module_0001.jit_f/00.input_module.mlir`
+    is_own = _PREFIX.match(folder.rpartition("/")[2]) or _OTHER_PREFIX.match(base)
+    return FileName(kind if is_own or kind == "log" else "unknown", name)
 
 
 def _read_rest(rest: str) -> tuple[FileKind, DumpName]:
@@ -275,7 +281,5 @@ def _bare_module(module: str) -> str:
 
 
 def _kind_by_ending(rest: str) -> FileKind:
-    for ending, kind in _ENDINGS:
-        if rest == ending or rest.endswith("." + ending):
-            return kind
-    return "unknown"
+    *_, last_but_one, last = ("", *rest.rsplit(".", 2))
+    return _ENDINGS.get(f"{last_but_one}.{last}") or _ENDINGS.get(last, "unknown")

@@ -166,8 +166,9 @@ def _has_right_checksum(block: bytes) -> bool:
     except BadArchive:
         return False
     counted = block[:148] + b" " * 8 + block[156:]
+    total = sum(counted)
     # Old tars summed signed bytes.
-    return stated in (sum(counted), sum(counted) - 256 * sum(byte > 127 for byte in counted))
+    return stated == total or stated == total - 256 * sum(byte > 127 for byte in counted)
 
 
 def _number(field_: bytes) -> int:

@@ -268,6 +268,7 @@ OTHERS: dict[FileKind, tuple[str, ...]] = {
         "module_0000.jit_f/module.mlir",
         "shardy/module_0001.jit_f/03.after_partitioner_passes.mlir",
         "lmhlo.module_0001.jit_f.mlir",
+        "jax_ir12_jit_f_compile.mlir",
     ),
     "emitter": (
         "module_0004.jit_f.loop_add_fusion.mlir-trace.txt",
@@ -296,6 +297,11 @@ OTHERS: dict[FileKind, tuple[str, ...]] = {
         "module_0001",
         "module_1.jit_f.before_optimizations.txt",
         "README",
+        # Endings alone are no sign of XLA.
+        "index.html",
+        "config.json",
+        "src/main.o",
+        "kernel.ptx",
     ),
 }
 
