@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from app.errors import AppError
-from app.jobs import LocalRunner, Runner
+from app.jobs.local import LocalRunner
+from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store
 from app.web import api, pages, texts

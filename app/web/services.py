@@ -7,7 +7,8 @@ from starlette.requests import Request
 
 from app.bundle import Bundle
 from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
-from app.jobs import OWN_FAULTS, Runner
+from app.jobs.endings import OWN_FAULTS
+from app.jobs.runner import Runner
 from app.settings import Settings
 from app.store import Attachment, Problem, ReportRow, Store, hash_of
 from app.web.rates import Rate, Slots

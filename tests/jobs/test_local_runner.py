@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -7,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.jobs import LocalRunner
 from app.jobs.budget import limits_for
+from app.jobs.local import LocalRunner
 from app.settings import Settings
 from app.store import NewReport, NoSpace, Question, ReceivedFile, ReportRow, Secrets, Store
 
@@ -230,3 +232,18 @@ def test_a_large_upload_gets_more_in_proportion() -> None:
     assert large.cpu_s > small.cpu_s
     assert large.wall_s > small.wall_s
     assert large.memory_bytes > small.memory_bytes
+
+
+def test_a_child_loads_the_analysis_and_nothing_of_the_server() -> None:
+    code = (
+        "import sys, app.jobs.analysis\n"
+        "print(sorted({'sqlalchemy', 'alembic', 'obstore', 'fastapi', 'uvicorn'} & set(sys.modules)))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "[]\n"
