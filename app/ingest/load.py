@@ -20,12 +20,19 @@ from app.ingest.history import ParsedText, group_texts
 from app.ingest.inventory import Inventory
 from app.ingest.member_names import REASONS, read_member_name, show_name
 from app.ingest.members import Member, MemberKind
-from app.ingest.memory_files import read_buffer_assignment, read_memory_report
+from app.ingest.memory_files import MEMORY_KINDS, MemoryFile, read_memory_file
 from app.ingest.names import FileKind, FileName, read_file_name
 from app.ingest.progress import Progress, quiet
 from app.ingest.streams import Damage, Peekable
 from app.ingest.text import Text, read_text
-from app.model.dump import BufferAssignment, DumpContents, MemoryReport, ModuleHistory
+from app.model.dump import (
+    BufferAssignment,
+    DumpContents,
+    LiveRanges,
+    MemoryReport,
+    ModuleHistory,
+    ValuePositions,
+)
 from app.model.report import Input
 from app.settings import Settings
 from hlo_parser import HloSyntaxError, Interner, parse_module
@@ -38,9 +45,7 @@ _CODES: dict[MemberKind, str] = {
     "method": "method",
 }
 # Kinds whose content is used; the others are counted by their names.
-_READ: frozenset[FileKind] = frozenset(
-    ("hlo_text", "debug_options", "buffer_assignment", "memory_report", "unknown")
-)
+_READ: frozenset[FileKind] = frozenset(("hlo_text", "debug_options", *MEMORY_KINDS, "unknown"))
 _NOT_XLA: frozenset[str] = frozenset(("unknown", "log"))
 _SNIFFED = 4096
 # Comments and blanks may stand in front of the header.
@@ -108,7 +113,7 @@ class _Loader:
         self._texts: list[ParsedText] = []
         self._side_files: list[FileName] = []
         self._flags: dict[str, dict[str, str]] = {}
-        self._memory_texts: list[tuple[FileName, BufferAssignment | MemoryReport]] = []
+        self._memory_files: list[MemoryFile] = []
 
     def load(self) -> DumpContents:
         for member in self._opened.members:
@@ -121,7 +126,7 @@ class _Loader:
         owners = {file: m.id for m in modules for files in m.files.values() for file in files}
         flags_file = self._flags_file(modules)
         memory = [
-            replace(entry, module_id=owners.get(entry.file, "")) for _, entry in self._memory_texts
+            replace(entry, module_id=owners.get(entry.file, "")) for entry in self._memory_files
         ]
         return DumpContents(
             input=Input(
@@ -133,6 +138,8 @@ class _Loader:
             buffer_assignments=tuple(e for e in memory if isinstance(e, BufferAssignment)),
             memory_reports=tuple(e for e in memory if isinstance(e, MemoryReport)),
             coverage=self._inventory.coverage(),
+            live_ranges=tuple(e for e in memory if isinstance(e, LiveRanges)),
+            value_positions=tuple(e for e in memory if isinstance(e, ValuePositions)),
         )
 
     # ---- members ---------------------------------------------------------------------------------
@@ -215,12 +222,8 @@ class _Loader:
             self._flags[file.name.file] = flags_of_debug_options(text.text)
         elif file.name.file.endswith((".pb", ".pb.gz")):
             self._skip(file, "not_yet_read", "protos are not read yet", member)
-        elif file.kind == "buffer_assignment":
-            entry = read_buffer_assignment(text.text, file=file.name.file, module_id="")
-            self._memory_texts.append((file, entry))
         else:
-            entry = read_memory_report(text.text, file=file.name.file, module_id="")
-            self._memory_texts.append((file, entry))
+            self._memory_files += read_memory_file(file.kind, text.text, file=file.name.file)
         return file.kind
 
     def _parse(self, file: FileName, text: Text) -> None:

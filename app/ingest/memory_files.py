@@ -10,6 +10,7 @@ traces of the peak have no place in the model.
 import re
 from collections.abc import Iterator
 
+from app.ingest.names import FileKind
 from app.model.dump import (
     Allocation,
     AllocationRole,
@@ -22,6 +23,9 @@ from app.model.dump import (
     ValuePositions,
 )
 
+MEMORY_KINDS: frozenset[FileKind] = frozenset(
+    ("buffer_assignment", "buffer_values", "live_range", "memory_report")
+)
 MemoryFile = BufferAssignment | LiveRanges | ValuePositions | MemoryReport
 
 # A shape index as printed inside braces; numbers short enough for any reader.
@@ -60,15 +64,16 @@ _ROW = re.compile(r"[^;]+; *(?P<size>[\d.]+\w*); *\d+; *\d+; (?P<text>.*)$")
 _SIZE = re.compile(r"([\d.]+)([A-Za-z]*)")
 
 
-def read_memory_texts(text: str, *, file: str, module_id: str) -> tuple[MemoryFile, ...]:
-    """All that a buffer assignment, a file of its values or of live ranges holds."""
-    found: tuple[MemoryFile | None, ...] = (
-        read_buffer_assignment(text, file=file, module_id=module_id)
-        if "allocation " in text
-        else None,
-        read_value_positions(text, file=file, module_id=module_id),
-        read_live_ranges(text, file=file, module_id=module_id),
-    )
+def read_memory_file(kind: FileKind, text: str, *, file: str) -> tuple[MemoryFile, ...]:
+    """All that a side file of one of `MEMORY_KINDS` holds; whose module it is, is not known yet."""
+    if kind == "memory_report":
+        return (read_memory_report(text, file=file, module_id=""),)
+    found: list[MemoryFile | None] = [
+        read_value_positions(text, file=file, module_id=""),
+        read_live_ranges(text, file=file, module_id=""),
+    ]
+    if kind == "buffer_assignment":
+        found.append(read_buffer_assignment(text, file=file, module_id=""))
     return tuple(entry for entry in found if entry is not None)
 
 

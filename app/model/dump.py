@@ -12,6 +12,7 @@ from app.model.report import Coverage, Input
 from hlo_parser import Module
 
 DumpKind = Literal["before_optimizations", "pass", "step", "after_optimizations", "other"]
+AllocationRole = Literal["parameter", "donated", "output", "constant", "thread_local", "temp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +86,105 @@ class BufferValue:
     offset: int
     shape: str
 
+    @property
+    def path(self) -> tuple[int, ...]:
+        """The shape index as numbers."""
+        return tuple(int(word) for word in self.index.strip("{}").split(",") if word)
+
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One allocation of a buffer assignment; sizes and offsets in bytes."""
+    """One allocation of a buffer assignment; sizes and offsets in bytes.
+
+    `role` and the number of the entry `parameter` are read from `kind`, the text as printed;
+    `donated` is a parameter that an output may overwrite. `color` is the memory space.
+    """
 
     number: int
     size: int
     kind: str
     values: tuple[BufferValue, ...]
+    role: AllocationRole = "temp"
+    parameter: int | None = None
+    color: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BufferAssignment:
-    """A `-buffer-assignment.txt`: where each value of the final module lives."""
+    """A `-buffer-assignment.txt`: where each value of the final module lives.
+
+    `total_bytes` is what the file itself says (before April 2026), None where it says nothing.
+    """
 
     file: str
     module_id: str
     allocations: tuple[Allocation, ...]
+    total_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRange:
+    """From which to which position of the sequence a value lives, both included."""
+
+    name: str
+    path: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRanges:
+    """A `-live-range.txt`, or the end of an older buffer assignment.
+
+    `sequence` names the instructions of all computations but fusions in the order in which they
+    run, loops once. `peak_position` and `peak_bytes` are what XLA names as the peak; the bytes
+    only from 2026 on. XLA looks for that position with sizes that leave out what is inside tuples,
+    so another one may hold more (xla/hlo/utils/hlo_live_range.cc, ComputePeakMemoryMoment).
+    """
+
+    file: str
+    module_id: str
+    sequence: tuple[str, ...]
+    ranges: tuple[LiveRange, ...]
+    peak_position: int | None = None
+    peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePositions:
+    """A `-buffer-assignment-values.txt`, or that part of an older buffer assignment.
+
+    `values` maps an instruction and a shape index to the value that stands there, where that value
+    is defined elsewhere.
+    """
+
+    file: str
+    module_id: str
+    values: Mapping[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]
+    total_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySpace:
+    """One memory space of a memory report: its `color`, what XLA calls it, its bytes."""
+
+    color: int
+    name: str
+    total_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """A `-memory-usage-report.txt`: total bytes and the largest allocations."""
+    """A `-memory-usage-report.txt`: total bytes and the largest allocations.
+
+    `spaces` is empty before March 2026, when the report did not tell them apart.
+    """
 
     file: str
     module_id: str
     total_bytes: int
     allocations: tuple[tuple[int, str], ...]
+    spaces: tuple[MemorySpace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +202,8 @@ class DumpContents:
     buffer_assignments: tuple[BufferAssignment, ...]
     memory_reports: tuple[MemoryReport, ...]
     coverage: Coverage
+    live_ranges: tuple[LiveRanges, ...] = ()
+    value_positions: tuple[ValuePositions, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,24 @@ from hypothesis import strategies as st
 
 from app.ingest import parse_flags
 from app.ingest.flags import flags_in_line, flags_of_debug_options
-from app.ingest.memory_files import read_buffer_assignment, read_memory_report
-from app.model.dump import Allocation, BufferAssignment, BufferValue, MemoryReport
+from app.ingest.memory_files import (
+    MEMORY_KINDS,
+    read_buffer_assignment,
+    read_live_ranges,
+    read_memory_file,
+    read_memory_report,
+    read_value_positions,
+)
+from app.model.dump import (
+    Allocation,
+    BufferAssignment,
+    BufferValue,
+    LiveRange,
+    LiveRanges,
+    MemoryReport,
+    MemorySpace,
+    ValuePositions,
+)
 from ingest.archives import FIRST, LAST, WHOLE, load, tar_of
 
 
@@ -126,9 +142,17 @@ def test_buffer_assignment() -> None:
                     BufferValue("loop_fusion", "", 1, 0, "pred[]"),
                     BufferValue("all-gather-start", "{1}", 2097152, 0, "bf16[1024,1024]{1,0}"),
                 ),
+                role="output",
             ),
-            Allocation(1, 64, "parameter 0, shape |f32[4,4]| at ShapeIndex {}", ()),
-            Allocation(2, 4, "color 1, page 3, constant", ()),
+            Allocation(
+                1,
+                64,
+                "parameter 0, shape |f32[4,4]| at ShapeIndex {}",
+                (),
+                role="parameter",
+                parameter=0,
+            ),
+            Allocation(2, 4, "color 1, page 3, constant", (), role="constant", color=1),
             Allocation(
                 4,
                 13504256,
@@ -154,8 +178,112 @@ Used values:
 """
     found = read_buffer_assignment(text, file="f", module_id="")
     assert found.allocations == (
-        Allocation(0, 64, "thread-local", (BufferValue("x", "", 64, 0, "f32[4,4]{1,0}"),)),
+        Allocation(
+            0,
+            64,
+            "thread-local",
+            (BufferValue("x", "", 64, 0, "f32[4,4]{1,0}"),),
+            role="thread_local",
+        ),
     )
+    assert found.total_bytes == 64
+
+
+def test_an_allocation_may_be_parameter_and_output() -> None:
+    shape = "shape |(s32[], f32[2])| at ShapeIndex {1}"
+    text = f"allocation 7: size 8, parameter 3, {shape}, maybe-live-out:\n"
+    (found,) = read_buffer_assignment(text, file="f", module_id="").allocations
+    assert (found.role, found.parameter) == ("donated", 3)
+
+
+VALUES = """
+Total bytes used: 472 (472B)
+
+Used values:
+<0 copy.9 @0>
+ positions:
+  copy.9
+  tuple.16 {0}
+ uses:
+  wrapped_add, operand 0
+ from instruction: %copy.9 = s32[] copy(%g)
+<477 param.6{6,0} (phi) @0>
+ positions:
+  param.6 {6,0}
+  get-tuple-element.2
+ uses:
+  (none)
+ from instruction: %param.6 = (f32[]) parameter(0)
+"""
+
+LIVE = """HloLiveRange (max 3):
+  InstructionSequence:
+    0:param.6
+    1:copy.9
+    2:tuple.16
+  BufferLiveRange:
+    param.6{6,0}:0-3
+    copy.9{}:1-2
+  Live ranges at 1 (peak):
+"""
+PEAK_2024 = "    param.6: 512 bytes\n    copy.9: 4 bytes\n"
+PEAK_2026 = """    param.6{6,0}: 512 bytes (cumulative: 512 bytes)
+    copy.9{}: 4 bytes (cumulative: 516 bytes)
+  Stack trace breakdown for peak usage: 516 bytes
+    main.9_spmd (100.0%, total: 516 bytes, current: 0 bytes, remaining: 516 bytes)
+"""
+POSITIONS = {
+    ("tuple.16", (0,)): ("copy.9", ()),
+    ("get-tuple-element.2", ()): ("param.6", (6, 0)),
+}
+SEQUENCE = ("param.6", "copy.9", "tuple.16")
+RANGES = (LiveRange("param.6", (6, 0), 0, 3), LiveRange("copy.9", (), 1, 2))
+
+
+def test_values_and_their_positions() -> None:
+    found = read_value_positions(VALUES, file="f", module_id="m")
+    assert found == ValuePositions("f", "m", POSITIONS, 472)
+    assert read_value_positions(LIVE, file="f", module_id="m") is None
+
+
+def test_live_ranges_since_2026_state_the_bytes_of_the_peak() -> None:
+    found = read_live_ranges(LIVE + PEAK_2026, file="f", module_id="m")
+    assert found == LiveRanges("f", "m", SEQUENCE, RANGES, peak_position=1, peak_bytes=516)
+
+
+def test_live_ranges_of_2024_state_only_the_position() -> None:
+    found = read_live_ranges(LIVE + PEAK_2024, file="f", module_id="m")
+    assert found == LiveRanges("f", "m", SEQUENCE, RANGES, peak_position=1, peak_bytes=None)
+
+
+def test_a_sequence_with_a_gap_is_known_up_to_the_gap() -> None:
+    found = read_live_ranges(LIVE.replace("    1:copy.9\n", ""), file="f", module_id="m")
+    assert found is not None
+    assert found.sequence == ("param.6",)
+
+
+def test_one_file_held_it_all_until_2026() -> None:
+    text = ASSIGNMENT + VALUES + "\n\n" + LIVE + PEAK_2024
+    positions, live, assignment = read_memory_file("buffer_assignment", text, file="f")
+    assert isinstance(positions, ValuePositions)
+    assert positions.values == POSITIONS
+    assert isinstance(live, LiveRanges)
+    assert live.ranges == RANGES
+    assert isinstance(assignment, BufferAssignment)
+    assert assignment.total_bytes == 472
+    assert [allocation.number for allocation in assignment.allocations] == [0, 1, 2, 4]
+
+
+def test_live_ranges_and_values_of_a_dump_know_their_module() -> None:
+    stem = LAST.removesuffix(".txt")
+    side = {
+        f"{stem}-buffer-assignment-values.txt": VALUES.encode(),
+        f"{stem}-live-range.txt": LIVE.encode(),
+    }
+    contents = load(tar_of(side | WHOLE))
+    assert [entry.module_id for entry in contents.live_ranges] == ["module_0001.jit_f"]
+    assert [entry.module_id for entry in contents.value_positions] == ["module_0001.jit_f"]
+    assert contents.buffer_assignments == ()
 
 
 def test_memory_report_since_2026() -> None:
@@ -170,7 +298,11 @@ Memory Space: host (color=5)
 Total bytes: 28 (28B)
 """
     assert read_memory_report(text, file="f", module_id="m") == MemoryReport(
-        "f", "m", 500, ((64, "f32[4,4], pred[]"), (1310720, "5\u00d7(s32[], f32[4,4])"))
+        "f",
+        "m",
+        500,
+        ((64, "f32[4,4], pred[]"), (1310720, "5\u00d7(s32[], f32[4,4])")),
+        (MemorySpace(0, "default", 472), MemorySpace(5, "host", 28)),
     )
 
 
@@ -220,5 +352,7 @@ def test_memory_files_know_their_module() -> None:
 
 @given(st.text(alphabet="allocation 0:size,value<>@{}()=;|\n\t9.KiBM", max_size=300))
 def test_memory_files_take_any_text(text: str) -> None:
-    read_buffer_assignment(text, file="f", module_id="")
-    read_memory_report("Total bytes: 1\n" + text, file="f", module_id="")
+    for kind in MEMORY_KINDS:
+        read_memory_file(kind, text, file="f")
+    read_live_ranges(LIVE + text, file="f", module_id="")
+    read_value_positions(VALUES + text, file="f", module_id="")
