@@ -237,13 +237,10 @@ def test_a_large_upload_gets_more_in_proportion() -> None:
 def test_a_child_loads_the_analysis_and_nothing_of_the_server() -> None:
     code = (
         "import sys, app.jobs.analysis\n"
-        "print(sorted({'sqlalchemy', 'alembic', 'obstore', 'fastapi', 'uvicorn'} & set(sys.modules)))"
+        "server = {'sqlalchemy', 'alembic', 'obstore', 'fastapi', 'uvicorn'}\n"
+        "print(sorted(server & set(sys.modules)))"
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=HERE.parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    root = HERE.parents[1]
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
