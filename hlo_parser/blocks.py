@@ -48,18 +48,16 @@ def read_block(raw: bytes, reader: LineReader) -> Block | None:
     if not brace or head is None or foot is None:
         return None
     found = list(map(reader.instructions.get, lines))
-    gaps: tuple[Gap, ...] = ()
-    if None in found:
-        missing = _read_missing(lines, found, reader)
-        if missing is None:
-            return None
-        gaps = missing
+    gaps: list[Gap] | None = _read_missing(lines, found, reader) if None in found else []
+    if gaps is None:
+        return None
     line_breaks = len(lines) + 3
     offsets: tuple[int, ...] | None = None
     if gaps or reader.has_long_constants:
         line_breaks = raw.count(b"\n")
-        offsets = _offsets(lines, found)
-        found = [instruction for instruction in found if instruction is not None]
+        starts = _starts(lines)
+        offsets = tuple(start for start, made in zip(starts, found, strict=True) if made)
+        found = [made for made in found if made]
     if not found:
         return None
     computation = Computation(
@@ -70,7 +68,7 @@ def read_block(raw: bytes, reader: LineReader) -> Block | None:
         instructions=cast("tuple[Instruction, ...]", tuple(found)),
         line_count=line_breaks - 1,
         offsets=offsets,
-        gaps=gaps,
+        gaps=tuple(gaps),
     )
     return Block(raw, computation, line_breaks)
 
@@ -94,35 +92,39 @@ def _head(text: str) -> re.Match[str] | None:
 
 def _read_missing(
     lines: list[str], found: list[Instruction | None], reader: LineReader
-) -> tuple[Gap, ...] | None:
+) -> list[Gap] | None:
     """Fill in the lines not seen before; None when a line may reach into the next one."""
-    gaps: list[Gap] = []
+    refused: list[tuple[int, str]] = []
     for index, instruction in enumerate(found):
         if instruction is not None:
             continue
         line = lines[index]
         found[index] = reader.ordinary(line)
-        if found[index] is not None:
-            continue
-        if not is_closed_line(line):
-            return None
-        try:
-            found[index] = reader.read(line.strip())
-        except grammar.GrammarError as error:
-            number = index + 1 + sum(text.count("\n") for text in lines[:index])
-            indent = 3 + len(line) - len(line.lstrip())
-            shown = line.strip()
-            end = indent + len(shown)
-            gaps.append(Gap(number, indent, number, end, shown[:200], error.message))
-    return tuple(gaps)
+        if found[index] is None:
+            if not is_closed_line(line):
+                return None
+            try:
+                found[index] = reader.read(line.strip())
+            except grammar.GrammarError as error:
+                refused.append((index, error.message))
+    if not refused:
+        return []
+    starts = _starts(lines)
+    return [_gap(starts[index], lines[index], reason) for index, reason in refused]
 
 
-def _offsets(lines: list[str], found: list[Instruction | None]) -> tuple[int, ...]:
-    """Where instructions start when lines were not understood or constants have several rows."""
-    offsets: list[int] = []
-    line = 1
-    for text, instruction in zip(lines, found, strict=True):
-        if instruction is not None:
-            offsets.append(line)
-        line += 1 + text.count("\n")
-    return tuple(offsets)
+def _gap(number: int, line: str, reason: str) -> Gap:
+    """A line that was not understood, without the two blanks that `_cut_lines` took."""
+    shown = line.strip()
+    column = 3 + line.index(shown)
+    return Gap(number, column, number, column + len(shown), shown[:200], reason)
+
+
+def _starts(lines: list[str]) -> list[int]:
+    """Where lines start: a constant of several rows holds line breaks."""
+    starts: list[int] = []
+    number = 1
+    for text in lines:
+        starts.append(number)
+        number += 1 + text.count("\n")
+    return starts

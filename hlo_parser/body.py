@@ -51,7 +51,7 @@ class BodyReader:
             if data.startswith(b"}", position):
                 return position + 1
             if scanner.starts_instruction(position):
-                end = max(scanner.statement_end(position), position + 1)
+                end = max(scanner.instruction_end(position), position + 1)
                 self._instruction(position, end)
             elif scanner.starts_computation(position):
                 self._gap(position, position, "the computation before is not closed")

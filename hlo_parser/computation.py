@@ -112,13 +112,12 @@ class Computation:
         return found
 
     def _by_name(self) -> dict[str, int]:
-        positions = self._positions
-        if positions is None:
-            positions = {}
+        if self._positions is None:
+            positions: dict[str, int] = {}
             for index, instruction in enumerate(self.instructions):
                 positions.setdefault(instruction.name, index)
             self._positions = positions
-        return positions
+        return self._positions
 
     def get(self, name: str) -> Instruction | None:
         """The (first) instruction of that name."""

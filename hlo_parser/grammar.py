@@ -7,6 +7,7 @@ grammars are LALR and callbacks run while parsing, so nesting costs no recursion
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -148,11 +149,12 @@ def _parse(name: str, text: str) -> list[_Child]:
     if len(text) > MAX_TEXT:
         raise GrammarError(f"longer than {MAX_TEXT} characters and of unusual form", 0)
     try:
-        return cast("list[_Child]", _parser(name).parse(text))
+        return cast("list[_Child]", _parser(name).parse(text))  # pyright: ignore[reportUnknownMemberType] -- Lark's
     except UnexpectedInput as error:
-        raise GrammarError(_explain(error), _offset(error, text)) from None
+        raise _refusal(error, text) from None
 
 
+_FOUND = re.compile(r"\w{1,40}+|\S", re.S)
 _WORDS = {
     "NAME": "a name",
     "KEY": "an attribute (key=value)",
@@ -192,25 +194,23 @@ _WORDS = {
 }
 
 
-def _explain(error: UnexpectedInput) -> str:
-    expected: set[str] = set()
-    found = "this text"
+def _refusal(error: UnexpectedInput, text: str) -> GrammarError:
+    """Lark's error in words of HLO: what was expected, and what stands there instead."""
+    names: set[str] = set()
+    offset = error.pos_in_stream
     if isinstance(error, UnexpectedToken):
-        expected = set(error.accepts or error.expected)
-        token = error.token
-        found = "the end" if token.type == "$END" else repr(str(token)[:40])
+        names = set(error.expected)
+        token = cast("Token", error.token)  # pyright: ignore[reportUnknownMemberType] -- Lark's
+        if token.type == "$END":
+            offset = len(text)
     elif isinstance(error, UnexpectedCharacters):
-        expected = set(error.allowed or ())
-        found = repr(error.char)
-    words = sorted({_WORDS[name] for name in expected if name in _WORDS})
-    return f"expected {' or '.join(words) or 'something else'}, found {found}"
-
-
-def _offset(error: UnexpectedInput, text: str) -> int:
-    position = error.pos_in_stream
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        return len(text)
-    return position if position is not None and position >= 0 else len(text)
+        names = set(error.allowed or ())
+    if offset is None or not 0 <= offset < len(text):
+        offset = len(text)
+    expected = " or ".join(sorted({_WORDS[name] for name in names if name in _WORDS}))
+    found = _FOUND.match(text, offset)
+    what = repr(found.group()) if found else "the end"
+    return GrammarError(f"expected {expected or 'something else'}, found {what}", offset)
 
 
 def read_instruction(text: str) -> InstructionParts:

@@ -8,6 +8,7 @@ are made when asked for.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from math import prod
 from typing import Literal as OneOf
 
@@ -84,7 +85,7 @@ class _Mesh:
         for name, _ in axes:
             points = sorted(point for point in cuts[name] if point > 0)
             place[name] = []
-            for low, high in zip(points, points[1:], strict=False):
+            for low, high in pairwise(points):
                 place[name].append((low, len(sizes)))
                 sizes.append(high // low)
         whole = dict(axes)

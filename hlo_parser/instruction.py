@@ -73,6 +73,7 @@ class AttributeList:
 
     @property
     def callees(self) -> tuple[Callee, ...]:
+        """Called computations, in printed order."""
         found = self._callees
         if found is None:
             found = self._callees = tuple(
@@ -85,6 +86,7 @@ class AttributeList:
 
     @property
     def control_predecessors(self) -> tuple[str, ...]:
+        """Names in `control-predecessors`."""
         found = self._control_predecessors
         if found is None:
             text = self.raw.get("control-predecessors")
@@ -93,6 +95,7 @@ class AttributeList:
 
     @property
     def metadata(self) -> Metadata | None:
+        """What `metadata={...}` says; None without it."""
         found = self._metadata
         if found is None:
             text = self.raw.get("metadata")
@@ -106,6 +109,7 @@ class AttributeList:
 
     @property
     def backend_config(self) -> object:
+        """Parsed JSON, else the unescaped string, else None."""
         text = self.raw.get("backend_config")
         if text is None:
             return None
@@ -116,6 +120,7 @@ class AttributeList:
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:
+        """Values by key, quoted ones unescaped."""
         found = self._frontend_attributes
         if found is None:
             text = self.raw.get("frontend_attributes")
@@ -125,6 +130,7 @@ class AttributeList:
 
     @property
     def replica_groups(self) -> ReplicaGroups | None:
+        """Which devices take part together; None without the attribute."""
         text = self.raw.get("replica_groups")
         if text is None:
             return None
@@ -135,6 +141,7 @@ class AttributeList:
 
     @property
     def source_target_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of device ids of a collective-permute."""
         found = self._source_target_pairs
         if found is None:
             text = self.raw.get("source_target_pairs")
@@ -250,6 +257,7 @@ class Instruction:
 
     @property
     def metadata(self) -> Metadata | None:
+        """What `metadata={...}` says; None without it."""
         return self.attribute_list.metadata
 
     @property
@@ -259,31 +267,38 @@ class Instruction:
 
     @property
     def frontend_attributes(self) -> Mapping[str, str]:
+        """Values by key: quoted ones unescaped, JSON as printed."""
         return self.attribute_list.frontend_attributes
 
     @property
     def replica_groups(self) -> ReplicaGroups | None:
+        """Which devices take part together; None without the attribute."""
         return self.attribute_list.replica_groups
 
     @property
     def source_target_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of device ids of a collective-permute, in printed order."""
         return self.attribute_list.source_target_pairs
 
     @property
     def channel_id(self) -> int | None:
+        """None without the attribute; may be negative or shared by several instructions."""
         return self.attribute_int("channel_id")
 
     @property
     def dimensions(self) -> tuple[int, ...]:
+        """The `dimensions={...}` attribute, not those of the shape; () without it."""
         text = self.attribute_list.raw.get("dimensions")
         return values.ints_from_text(text) if text else ()
 
     @property
     def sharding(self) -> str | None:
+        """Raw text, with its braces."""
         return self.attribute_list.raw.get("sharding")
 
     @property
     def custom_call_target(self) -> str | None:
+        """Unescaped; None for other opcodes."""
         text = self.attribute_list.raw.get("custom_call_target")
         return None if text is None else values.unquote(text)
 
@@ -294,6 +309,7 @@ class Instruction:
 
     @property
     def parameter_number(self) -> int | None:
+        """0-based; None for other opcodes."""
         return values.int_from_text(self.arguments) if self.opcode == "parameter" else None
 
     @property

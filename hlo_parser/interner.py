@@ -77,6 +77,7 @@ class Interner:
 
     @property
     def stats(self) -> InternerStats:
+        """Counts since the interner was made; texts that raised are left out."""
         return InternerStats(
             texts=self._texts,
             bytes=self._bytes,

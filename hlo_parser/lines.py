@@ -29,7 +29,14 @@ _attribute_list = patterns.attribute_list.fullmatch
 class LineReader:
     """Reads single instructions and remembers them by text."""
 
-    __slots__ = ("attribute_lists", "has_long_constants", "instructions", "pool", "shapes")
+    __slots__ = (
+        "attribute_lists",
+        "has_long_constants",
+        "instructions",
+        "pool",
+        "refused",
+        "shapes",
+    )
 
     has_long_constants: bool
     """Whether a constant of several rows was read; else an instruction is a line."""
@@ -38,6 +45,7 @@ class LineReader:
         self.instructions: dict[str, Instruction] = {}
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
+        self.refused: dict[str, tuple[str, int]] = {}
         self.pool = ValuePool()
         self.has_long_constants = False
 
@@ -81,6 +89,15 @@ class LineReader:
         known = self.instructions.get(text) or self.ordinary(text)
         if known is not None:
             return known
+        if text in self.refused:
+            raise grammar.GrammarError(*self.refused[text])
+        try:
+            return self._read_odd(text)
+        except grammar.GrammarError as error:
+            self.refused[text] = error.message, error.offset
+            raise
+
+    def _read_odd(self, text: str) -> Instruction:
         if _depth(text) > MAX_DEPTH:
             raise grammar.GrammarError(f"brackets nest deeper than {MAX_DEPTH}", 0)
         parts = grammar.read_instruction(text)

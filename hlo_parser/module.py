@@ -139,13 +139,12 @@ class Module:
 
     def get(self, name: str) -> Computation | None:
         """The (first) computation of that name."""
-        by_name = self._by_name
-        if by_name is None:
-            by_name = {}
+        if self._by_name is None:
+            by_name: dict[str, Computation] = {}
             for computation in self.computations:
                 by_name.setdefault(computation.name, computation)
             self._by_name = by_name
-        return by_name.get(name)
+        return self._by_name.get(name)
 
     def callees(self, instruction: Instruction) -> tuple[tuple[str, Computation], ...]:
         """Role and computation of each call; names this module does not hold are left out."""
@@ -169,15 +168,14 @@ class Module:
 
     def first_line(self, computation: Computation) -> int:
         """1-based line of the computation's first line; raises KeyError for a foreign one."""
-        places = self._places
-        if places is None:
-            places = {}
+        if self._places is None:
+            places: dict[int, int] = {}
             for own, line in zip(self.computations, self._first_lines, strict=True):
                 places.setdefault(id(own), line)
             self._places = places
-        if id(computation) not in places:
+        if id(computation) not in self._places:
             raise KeyError(computation.name)
-        return places[id(computation)]
+        return self._places[id(computation)]
 
     def line_of(self, computation: Computation, instruction: Instruction) -> int:
         """1-based line of an instruction's start; raises KeyError when it is not in there."""

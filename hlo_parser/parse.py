@@ -173,7 +173,7 @@ class _Reading:
         if not self.data.startswith(b"HloModule", start):
             self.position = start
             return _NO_HEADER
-        end = self.scanner.statement_end(start)
+        end = self.scanner.header_end(start)
         self.position = self.scanner.skip_blank(end)
         text = decode(self.data[start:end]).rstrip()
         try:

@@ -13,7 +13,9 @@ from hlo_parser import patterns
 
 _NAME = patterns.NAME.encode()
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_SPECIAL = re.compile(rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[ \t])")
+_SPECIAL = re.compile(
+    rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[ \t])|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
+)
 _LINE_STRING = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
 _LINE_SINGLE = re.compile(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
 _START = re.compile(
@@ -25,15 +27,13 @@ _BODY_KEY = re.compile(
     rb"branch_computations|called_computations)=\s*+(?:\{[^\"]*)?$"
 )
 _HEAD = re.compile(rb"(ENTRY\s++)?+%?+(" + _NAME + rb")[ \t]*+")
-_HEAD_LINE = re.compile(
-    rb"(?:ENTRY\s++)?+%?+" + _NAME + rb"[ \t]*+(?:\([^\n]*+)?(?<=\{)[ \t\r]*+$", re.M
-)
 _ARROW = re.compile(rb"\s*+->\s*+")
 _ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
 _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
+_ROOT_WINDOW = 16
 
 
 class Scanner:
@@ -68,20 +68,28 @@ class Scanner:
         return self.size if end < 0 else end
 
     def starts_instruction(self, position: int) -> bool:
+        """Whether `[ROOT] name =` stands here, behind blanks on the same line."""
         return _START.match(self.data, position) is not None
 
     def starts_computation(self, position: int) -> bool:
-        """Whether the line at the position looks like the first of a computation."""
+        """Whether the line here looks like the first of a computation."""
         line = self.data[position : self.line_end(position)].rstrip()
-        return line.endswith(b"{") and _HEAD.match(line) is not None and b"=" not in line[:1]
+        match = _HEAD.match(line)
+        return match is not None and line.endswith(b"{") and line[match.end()] in b"({"
 
-    def statement_end(self, position: int) -> int:
-        """Where an instruction or a header that starts here ends (exclusive).
+    def instruction_end(self, position: int) -> int:
+        """Where an instruction that starts here ends (exclusive).
 
-        Line breaks end it outside of brackets, unless a comma goes before or after; inside of
-        brackets when the next line plainly begins an instruction or closes a computation.
+        Line breaks end it outside of brackets, unless a comma goes before or after or no opcode
+        was seen yet; inside of brackets when the next line plainly begins something else.
         """
         return _Statement(self, position).end()
+
+    def header_end(self, position: int) -> int:
+        """Where a module header that starts here ends; line breaks end it likewise."""
+        statement = _Statement(self, position)
+        statement.called = True
+        return statement.end()
 
     def head(self, position: int) -> tuple[str, bool, int] | None:
         """Name, whether ENTRY, and the place behind `{` of a computation that starts here."""
@@ -146,7 +154,17 @@ def is_closed_line(text: str) -> bool:
 class _Statement:
     """One walk over an instruction, from bracket to bracket."""
 
-    __slots__ = ("assigned", "broken", "data", "nested", "position", "scanner", "stack", "start")
+    __slots__ = (
+        "assigned",
+        "broken",
+        "called",
+        "data",
+        "nested",
+        "position",
+        "scanner",
+        "stack",
+        "start",
+    )
 
     def __init__(self, scanner: Scanner, start: int) -> None:
         self.scanner = scanner
@@ -157,6 +175,7 @@ class _Statement:
         self.nested = 0
         self.assigned = False
         self.broken = False
+        self.called = False
 
     def end(self) -> int:
         while True:
@@ -175,8 +194,8 @@ class _Statement:
                     return place
                 self._close(mark)
             elif mark.endswith(b"="):
-                if self._second_assignment():
-                    return self._name_before(place)
+                if another := self._begins_another(mark, place):
+                    return another
             else:
                 self._skip(mark, place)
 
@@ -188,6 +207,8 @@ class _Statement:
     def _open(self, mark: bytes, place: int) -> None:
         if self._raw and mark != b"{":
             return
+        if mark == b"(" and not self.stack and self.data[place - 1 : place].isalnum():
+            self.called = True
         if mark == b"{" and not self._raw:
             before = self.data[max(self.start, place - _BODY_WINDOW) : place]
             if _BODY_KEY.search(before):
@@ -217,21 +238,18 @@ class _Statement:
             self.broken |= end == place
             self.position = max(end, place + 2)
 
-    def _second_assignment(self) -> bool:
+    def _begins_another(self, mark: bytes, place: int) -> int:
+        """Where a second `[ROOT] name =` on the same line begins; 0 when it is the first."""
         if self.stack:
-            return False
-        if self.assigned:
-            return True
-        self.assigned = True
-        return False
-
-    def _name_before(self, place: int) -> int:
-        """The start of `[ROOT] name` in front of an equals sign."""
-        start = self.data.rfind(b" ", self.start, place) + 1
-        before = self.data[max(self.start, start - 16) : start].rstrip()
+            return 0
+        if not self.assigned:
+            self.assigned = True
+            return 0
+        name = place if mark.startswith(b"%") else self.data.rfind(b" ", self.start, place) + 1
+        before = self.data[max(self.start, name - _ROOT_WINDOW) : name].rstrip()
         if before.endswith(b"ROOT"):
-            start = self.data.rfind(b"ROOT", self.start, start)
-        return max(start, self.start + 1)
+            name = self.data.rfind(b"ROOT", self.start, name)
+        return max(name, self.start + 1)
 
     def _ends_at(self, place: int) -> bool:
         data, scanner = self.data, self.scanner
@@ -239,6 +257,7 @@ class _Statement:
             following = self.position
             return not self.nested and (
                 scanner.starts_instruction(following)
+                or scanner.starts_computation(following)
                 or _CLOSE_LINE.match(data, following) is not None
             )
         last = place - 1
@@ -247,8 +266,8 @@ class _Statement:
         following = scanner.skip_blank(self.position)
         if following >= scanner.size:
             return True
-        joined = data[last] in b",=" or data[following] in b","
-        if not joined or scanner.starts_instruction(following):
+        joined = data[last] in b",=" or data[following] in b"," or not self.called
+        if not joined or data[following] in b"}" or scanner.starts_instruction(following):
             return True
         self.position = following
         return False

@@ -8,7 +8,6 @@ no padding, since the text does not say how a backend stores an array.
 from __future__ import annotations
 
 import re
-from math import prod
 from typing import Literal as OneOf
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ _ARRAY = re.compile(
 )
 _LEAF = re.compile(r"(?P<type>[a-z][a-z0-9]*+)\s*+\[(?P<dims>[^\]]*+)\]")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_MOST_BITS = 8 * (2**63 - 1)
 _BITS = re.compile(r"[a-z]+(\d++)")
 _MEMORY_SPACE = re.compile(r"S\((\d{1,9})\)")
 _MINOR_TO_MAJOR = re.compile(r"\s*+\d++(?:\s*+,\s*+\d++)*+")
@@ -122,7 +122,7 @@ class Shape:
         """Dense bytes: the sum over all leaves, each rounded up to whole bytes.
 
         Tokens and opaques count 0; so does an array with an unbounded dimension, whose size
-        the text does not tell.
+        the text does not tell. No array counts more than XLA can hold, 2**63 - 1 bytes.
         """
         size = self._byte_size
         if size is None:
@@ -138,8 +138,10 @@ class Shape:
 
 
 def _leaf_bytes(element_type: str, dimensions_text: str) -> int:
-    dimensions, _ = _dimensions(dimensions_text)
-    return (element_bits(element_type) * prod(max(size, 0) for size in dimensions) + 7) // 8
+    bits = element_bits(element_type)
+    for size in _dimensions(dimensions_text)[0]:
+        bits = min(bits * max(size, 0), _MOST_BITS)
+    return (bits + 7) // 8
 
 
 def _dimensions(text: str) -> tuple[tuple[int, ...], bool]:
