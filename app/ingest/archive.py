@@ -68,8 +68,8 @@ class Opened:
 
     @property
     def count(self) -> int:
-        """Bytes of the archive as sent, or of all files of a folder."""
-        return self.raw.count if self.raw else self.budget.spent
+        """Bytes of the archive as sent, 0 for a folder."""
+        return self.raw.count if self.raw else 0
 
     @property
     def sha256(self) -> str:
@@ -83,7 +83,7 @@ def open_path(path: Path, settings: Settings) -> Opened:
     Raises:
         NotADump: there is no such file, or it cannot be read.
     """
-    opened = Opened(path.name, Budget(settings.max_unpacked_bytes))
+    opened = Opened(path.resolve().name, Budget(settings.max_unpacked_bytes))
     if path.is_dir():
         opened.members = _folder_members(path, opened.budget, settings)
         return opened

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import BadArchive, LimitExceeded, NotADump
+from app.errors import BadArchive, InputError, LimitExceeded, NotADump
 from app.ingest.archive import Opened, PieceStream, is_archive, open_path, open_stream, unpack_text
 from app.ingest.flags import flags_of_debug_options
 from app.ingest.history import ParsedText, group_texts
@@ -82,7 +82,11 @@ def load_dump(
         raise ValueError("neither a path nor a stream was given")
     opened.name = show_name(name or opened.name)
     with closing(opened), _no_collection():
-        return _Loader(opened, settings, progress).load()
+        try:
+            return _Loader(opened, settings, progress).load()
+        except InputError as error:
+            error.place = error.place or opened.name
+            raise
 
 
 @contextmanager
@@ -130,7 +134,9 @@ class _Loader:
         ]
         return DumpContents(
             input=Input(
-                name=self._opened.name, bytes=self._opened.count, sha256=self._opened.sha256
+                name=self._opened.name,
+                bytes=self._opened.count or self._inventory.bytes,
+                sha256=self._opened.sha256,
             ),
             modules=modules,
             flags=self._flags[flags_file] if flags_file else {},
@@ -164,29 +170,24 @@ class _Loader:
             self._inventory.note("similar_name", name.text)
         self._twins.add(name.twin)
         self._inventory.files += 1
+        file = read_file_name(name.text)
         try:
-            self._read(read_file_name(name.text), member)
+            self._read(file, member)
             self._whole += 1
         except Damage as damage:
             self._damage = self._damage or damage
             self._inventory.skip(name.text, damage.code, damage.reason, size)
+            if self._inventory.kinds.total() < self._inventory.files:
+                self._inventory.kinds[file.kind] += 1
 
     def _read(self, file: FileName, member: Member) -> None:
-        compressed = file.kind == "unknown" and file.name.file.endswith((".gz", ".zst"))
-        if compressed:
-            inner = read_file_name(file.name.file.rpartition(".")[0])
-            compressed = inner.kind in _READ and inner.kind != "unknown"
-            file = (
-                replace(inner, name=replace(inner.name, file=file.name.file))
-                if compressed
-                else file
-            )
+        file, is_compressed = _uncompressed(file)
         kind = file.kind
         content = Peekable(PieceStream(member.pieces()))
         if kind in _READ:
             start = content.peek(_SNIFFED)
             pieces = content.pieces()
-            if compressed:
+            if is_compressed:
                 pieces = unpack_text(pieces, start, self._opened.budget)
             kind = self._use(file, pieces, start, member)
         elif kind == "hlo_proto":
@@ -314,6 +315,15 @@ class _Loader:
                 if file in self._flags:
                     return file
         return next(iter(self._flags), None)
+
+
+def _uncompressed(file: FileName) -> tuple[FileName, bool]:
+    """What a compressed member is beneath, where that is a kind that is read."""
+    stem, _, ending = file.name.file.rpartition(".")
+    inner = read_file_name(stem) if file.kind == "unknown" and ending in ("gz", "zst") else file
+    if inner is file or inner.kind == "unknown" or inner.kind not in _READ:
+        return file, False
+    return replace(inner, name=replace(inner.name, file=file.name.file)), True
 
 
 def _is_hlo(start: bytes) -> bool:

@@ -89,7 +89,7 @@ def refusal(data: bytes, name: str = "dump", **limits: int) -> str:
     """The code with which an input is refused."""
     with pytest.raises(InputError) as caught:
         load(data, name, **limits)
-    assert str(caught.value)
+    assert str(caught.value).startswith(f"{name}: ")
     return caught.value.code
 
 

@@ -53,9 +53,11 @@ def test_folder(tmp_path: Path) -> None:
     for name, data in WHOLE.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
+    (tmp_path / "d" / "module_0001.jit_f.ptx").write_bytes(bytes(1000))
     contents = load_dump(tmp_path, settings=Settings())
     assert files_read(contents) == sorted(WHOLE)
-    assert (contents.input.bytes, contents.input.sha256) == (2 * len(HLO), "")
+    assert (contents.input.name, contents.input.sha256) == (tmp_path.name, "")
+    assert contents.input.bytes == 2 * len(HLO) + 1000
 
 
 def test_folder_follows_no_links_and_opens_no_pipes(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_broken_bytes_raise_nothing_but_input_errors(
         contents = load(bytes(data[: max(cut % (len(data) + 1), 1)]))
     except InputError:
         return
-    assert contents.coverage.files
+    assert contents.coverage.files == sum(contents.coverage.kinds.values())
 
 
 def test_stream_is_closed_whatever_happens() -> None:
