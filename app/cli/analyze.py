@@ -3,10 +3,11 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_output
 from app.cli.snippets import snippets_for
 from app.errors import NotADump, UsageError
@@ -22,7 +23,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 _CHUNK_BYTES = 1 << 20
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "analyze",
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
     if arguments.html:
-        page = report_page(report, offline=True)
+        page = report_page(report, offline=True, source_lines=snippets)
         write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
     if arguments.markdown:
         write_output(
@@ -101,7 +102,7 @@ def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
 
 
 @contextmanager
-def _source(path: str | None) -> Iterator[Path | None]:
+def _source(path: str | None) -> Generator[Path | None]:
     """The dump to read; standard input is kept in a file, for a zip must be read from its end."""
     if path != "-":
         yield Path(path) if path is not None else None

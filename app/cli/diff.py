@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from app.analysis.diff import diff_modules
+from app.cli.arguments import Commands
 from app.errors import NotADump
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.settings import Settings
@@ -12,7 +13,7 @@ from hlo_parser import HloSyntaxError, Interner, Module, parse_module
 _MAX_LINES = 40
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("diff", help="compare two module texts")
     parser.add_argument("before", metavar="A")

@@ -2,12 +2,13 @@
 
 import argparse
 
+from app.cli.arguments import Commands
 from app.errors import NotFound
 from app.rules.frame import load_rules
 from app.settings import Settings
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("explain", help="the page of one rule")
     parser.add_argument("code", metavar="CODE")

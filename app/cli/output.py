@@ -8,6 +8,14 @@ from rich.console import Console
 from app.errors import UsageError
 
 
+class _Console(Console):
+    """A console whose reader may leave: rich would end the process with 1, which means findings."""
+
+    def on_broken_pipe(self) -> None:
+        """Hand the error on, to be answered where exit codes are decided."""
+        raise
+
+
 def complain(message: str) -> None:
     """One error on standard error, control characters made visible."""
     safe = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
@@ -16,7 +24,7 @@ def complain(message: str) -> None:
 
 def console_for_report(*, stdout_is_taken: bool) -> Console:
     """The console for the report; standard error when a machine format goes to standard output."""
-    return Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)
+    return _Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)
 
 
 def write_output(target: str, data: bytes) -> None:

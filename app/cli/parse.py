@@ -6,13 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from app.cli.arguments import Commands
 from app.cli.output import complain, write_output
 from app.errors import NotADump
 from app.settings import Settings
 from hlo_parser import HloSyntaxError, Module, parse_module
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("parse", help="read module texts and say what they hold")
     parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text (- is stdin)")

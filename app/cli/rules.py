@@ -2,11 +2,12 @@
 
 import argparse
 
+from app.cli.arguments import Commands
 from app.rules.frame import load_rules
 from app.settings import Settings
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     commands.add_parser("rules", help="list the rules").set_defaults(run=run)
 

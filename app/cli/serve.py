@@ -4,11 +4,12 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from app.cli.arguments import Commands
 from app.settings import Settings
 from app.web.serve import serve
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("serve", help="run the web app")
     parser.add_argument("--host", default="127.0.0.1")

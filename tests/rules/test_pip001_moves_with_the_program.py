@@ -35,63 +35,8 @@ LOG = "2026-11-30 00:05:34.687487: F external/xla/xla/service/collective_pipelin
 TOLD = [("while.17", 55), ("all-gather.20", 38), ("all-gather.29", 25)]
 
 # A second nest whose outer all-gather gathers an invariant: it takes no clone along.
-HARMLESS_NEST = """\
-spare_scan_body {
-  p = (s32[], f32[8]{0}, f32[4,1]{1,0}) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  x = f32[8]{0} get-tuple-element(p), index=1
-  w = f32[4,1]{1,0} get-tuple-element(p), index=2
-  zero = s32[] constant(0)
-  row = f32[1,1]{1,0} dynamic-slice(w, i, zero), dynamic_slice_sizes={1,1}
-  shard = f32[1]{0} reshape(row)
-  spare-all-gather.1 = f32[8]{0} all-gather(shard), channel_id=901, replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}, use_global_device_ids=true, metadata={op_name="spare" source_file="/home/me/job/prog1.py" source_line=7}
-  y = f32[8]{0} multiply(x, spare-all-gather.1)
-  ROOT t = (s32[], f32[8]{0}, f32[4,1]{1,0}) tuple(next, y, w)
-}
-
-spare_scan_condition {
-  p = (s32[], f32[8]{0}, f32[4,1]{1,0}) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  n = s32[] constant(4)
-  ROOT less = pred[] compare(i, n), direction=LT
-}
-
-spare_body {
-  p = (s32[], f32[8]{0}, f32[4,1]{1,0}, f32[1]{0}) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  sum = f32[8]{0} get-tuple-element(p), index=1
-  w = f32[4,1]{1,0} get-tuple-element(p), index=2
-  b = f32[1]{0} get-tuple-element(p), index=3
-  spare-all-gather.2 = f32[8]{0} all-gather(b), channel_id=902, replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}, use_global_device_ids=true, metadata={op_name="spare" source_file="/home/me/job/prog1.py" source_line=8}
-  zero = s32[] constant(0)
-  init = (s32[], f32[8]{0}, f32[4,1]{1,0}) tuple(zero, spare-all-gather.2, w)
-  spare-while.1 = (s32[], f32[8]{0}, f32[4,1]{1,0}) while(init), condition=spare_scan_condition, body=spare_scan_body, metadata={op_name="spare" source_file="/home/me/job/prog1.py" source_line=9}
-  out = f32[8]{0} get-tuple-element(spare-while.1), index=1
-  total = f32[8]{0} add(sum, out)
-  ROOT t = (s32[], f32[8]{0}, f32[4,1]{1,0}, f32[1]{0}) tuple(next, total, w, b)
-}
-
-spare_condition {
-  p = (s32[], f32[8]{0}, f32[4,1]{1,0}, f32[1]{0}) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  n = s32[] constant(4)
-  ROOT less = pred[] compare(i, n), direction=LT
-}
-
-"""
-HARMLESS_ENTRY = """\
-  spare-zero = s32[] constant(0)
-  spare-nothing = f32[] constant(0)
-  spare-x = f32[8]{0} broadcast(spare-nothing), dimensions={}
-  spare-w = f32[4,1]{1,0} broadcast(spare-nothing), dimensions={}
-  spare-b = f32[1]{0} broadcast(spare-nothing), dimensions={}
-  spare-init = (s32[], f32[8]{0}, f32[4,1]{1,0}, f32[1]{0}) tuple(spare-zero, spare-x, spare-w, spare-b)
-  spare-while.2 = (s32[], f32[8]{0}, f32[4,1]{1,0}, f32[1]{0}) while(spare-init), condition=spare_condition, body=spare_body, metadata={op_name="spare" source_file="/home/me/job/prog1.py" source_line=10}
-"""
+HARMLESS = (Path(__file__).parent / "harmless_nest.hlo").read_text("utf-8")
+HARMLESS_NEST, HARMLESS_ENTRY = HARMLESS.removesuffix("}\n").split("ENTRY main {\n")
 
 
 def findings_of(text: str, folder: Path, *, log: str = LOG, name: str = NAME) -> list[Finding]:

@@ -48,7 +48,9 @@ def cases_of(path: Path) -> list[Case]:
                 blocks[argument] = body
                 case.texts[argument] = body
             elif kind == "again":
-                # `again FILE` with lines `old => new`: the block of an earlier case, changed.
+                # `again FILE` with lines `old => new`: the block of an earlier case, changed;
+                # under a new file name, the first block of the page.
+                blocks.setdefault(argument, next(iter(blocks.values())))
                 case.texts[argument] = changed(blocks[argument], body)
             elif kind == "sample":
                 case.sample = argument

@@ -1,0 +1,79 @@
+"""The dump of a module stops before the text after all optimizations.
+
+## What it finds
+A module of the program whose texts end in the middle of its passes, in a dump without a log that
+states a failure.
+
+## Why it matters
+XLA writes the text after all optimizations when a compile succeeds. Where it is missing, the
+compiler may have died, and the log of the run says how.
+
+## How we know
+From the names of the module's files: there are texts, and none is from after all optimizations.
+
+## What to do
+Give the log of the run (`--log`, or the log box of the page).
+
+## Limits
+The dump may as well be cut off, packed while the compile was running, or made with a narrower
+filter. Nothing is claimed of the cause.
+
+## Sources
+xla/service/dump.cc (DumpHloModuleIfEnabled, names of dump points).
+"""
+
+from collections.abc import Iterable
+
+from app.model.dump import ModuleHistory
+from app.model.facts import Facts
+from app.model.report import Culprit, Finding, Workaround
+from app.rules.citing import dump_evidence
+from app.rules.frame import Rule
+
+# Dump points that XLA itself names; any other text may be a single file out of a dump.
+_WRITTEN_ON_THE_WAY = frozenset({"before_optimizations", "pass", "step"})
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One note for each unfinished module, unless the log states a failure."""
+    if facts.log.failures:
+        return
+    for history in facts.modules:
+        if history.role == "user" and not history.complete and _comes_from_a_dump(history):
+            yield _finding(history)
+
+
+def _comes_from_a_dump(history: ModuleHistory) -> bool:
+    return any(dump.name.kind in _WRITTEN_ON_THE_WAY for dump in history.dumps)
+
+
+def _finding(history: ModuleHistory) -> Finding:
+    last = history.last
+    where = f"after {last.name.after}" if last.name.after else "before the first pass"
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="note",
+        confidence="possible",
+        title=f"The compile of {history.name} did not reach its end in this dump",
+        message=(
+            f"The newest text of {history.id} is from {where}, and there is none from after all "
+            "optimizations. If the run died, its log says how: give it, too. The dump may also "
+            "be cut off, or made while the compile was running."
+        ),
+        culprits=(Culprit(module=history.id, dump=last.index, stated=False, role="module"),),
+        evidence=(dump_evidence(last, f"the newest of {len(history.dumps)} texts"),),
+        workarounds=(Workaround(text="Add the log of the run."),),
+        unknown=("whether the compiler died here",),
+    )
+
+
+RULE = Rule(
+    code="DMP001",
+    slug="compile-did-not-finish",
+    title="The dump of a module stops before its end",
+    class_="dump-incomplete",
+    since="0.1.0",
+    sources=("xla/service/dump.cc",),
+    check=check,
+)
