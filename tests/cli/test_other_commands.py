@@ -1,0 +1,73 @@
+"""`parse`, `diff`, `rules`, `explain`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import main
+from app.rules.frame import load_rules
+
+HLO = """HloModule m
+
+ENTRY main {
+  x = f32[4]{0} parameter(0)
+  ROOT y = f32[4]{0} negate(x)
+}
+"""
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "m.txt"
+    path.write_text(HLO)
+    return path
+
+
+def test_parse_says_what_a_text_holds(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", str(text)]) == 0
+    assert "1 computations, 2 instructions, entry main" in capsys.readouterr().out
+
+
+def test_parse_as_json(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", str(text), "--json", "-"]) == 0
+    (module,) = json.loads(capsys.readouterr().out)
+    (computation,) = module["computations"]
+    assert [i["name"] for i in computation["instructions"]] == ["x", "y"]
+    assert computation["instructions"][1]["line"] == 5
+
+
+def test_parse_refuses_with_line_and_caret(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text.write_text(HLO.replace("negate(x)", "negate(z)"))
+    assert main(["parse", "--strict", str(text)]) == 3
+    complaint = capsys.readouterr().err
+    assert "line 5" in complaint
+    assert "^" in complaint
+
+
+def test_diff_names_what_changed(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(HLO.replace("negate", "abs"))
+    assert main(["diff", str(text), str(text)]) == 0
+    assert "0 differ" in capsys.readouterr().out
+    assert main(["diff", str(text), str(other)]) == 0
+    assert "y" in capsys.readouterr().out
+
+
+def test_diff_refuses_what_is_no_module(text: Path, tmp_path: Path) -> None:
+    prose = tmp_path / "prose.txt"
+    prose.write_text("nothing")
+    assert main(["diff", str(text), str(prose)]) == 3
+    assert main(["diff", str(text), str(tmp_path / "nowhere")]) == 3
+
+
+def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    listed = capsys.readouterr().out
+    for rule in load_rules():
+        assert rule.code in listed
+        assert main(["explain", rule.code.lower()]) == 0
+        assert "## What it finds" in capsys.readouterr().out
+    assert main(["explain", "XYZ999"]) == 2
