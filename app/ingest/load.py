@@ -74,19 +74,19 @@ def load_dump(
         BadArchive: a container that is broken where nothing before was whole, hostile or foreign.
         LimitExceeded: larger than a budget allows.
     """
-    if source is not None:
-        opened = open_path(source, settings)
-    elif stream is not None:
-        opened = open_stream(stream, name, settings)
-    else:
-        raise ValueError("neither a path nor a stream was given")
-    opened.name = show_name(name or opened.name)
-    with closing(opened), _no_collection():
-        try:
+    try:
+        if source is not None:
+            opened = open_path(source, settings)
+        elif stream is not None:
+            opened = open_stream(stream, name, settings)
+        else:
+            raise ValueError("neither a path nor a stream was given")
+        opened.name = show_name(name or opened.name)
+        with closing(opened), _no_collection():
             return _Loader(opened, settings, progress).load()
-        except InputError as error:
-            error.place = error.place or opened.name
-            raise
+    except InputError as error:
+        error.place = error.place or show_name(name or (source.name if source else ""))
+        raise
 
 
 @contextmanager

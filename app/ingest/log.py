@@ -9,6 +9,7 @@ linear in the log, and messages are cut, so a log of gigabytes is read like a sh
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from app import knowledge
 from app.ingest.failures import fold, names_in
@@ -88,7 +89,8 @@ class _Stream:
 
     message: Message | None = None
     length: int = 0
-    in_stack: bool = False
+    # `lines` between the marks of a stack trace, `frames` below the mark of a failed check.
+    stack: Literal["", "lines", "frames"] = ""
     in_traceback: bool = False
     is_logged: bool = False
 
@@ -202,7 +204,7 @@ class _LogReader:
         self._close(stream)
         stream.message = message
         stream.length = len(message.lines[0])
-        stream.in_stack = stream.in_traceback = False
+        stream.stack, stream.in_traceback = "", False
 
     def _close(self, stream: _Stream) -> None:
         message, stream.message = stream.message, None
@@ -261,7 +263,7 @@ class _LogReader:
             stream.is_logged = True
             return
         if text.startswith("*** ") and "stack trace" in text:
-            stream.in_stack = "End" not in text
+            stream.stack = "lines" if "Begin" in text else "frames"
             if not _SIGNAL.match(text):
                 return
         message = self._begun_by(stream, line)
@@ -285,7 +287,7 @@ class _LogReader:
             return message
         current = stream.message
         is_tail = current is not None and (
-            current.origin != "log" or current.severity in ("E", "F") or stream.in_stack
+            current.origin != "log" or current.severity in ("E", "F") or stream.stack != ""
         )
         if not is_tail and _BARE.match(text):
             return self._message(line, "bare", text)
@@ -300,8 +302,10 @@ class _LogReader:
             self._add_frame(message, found["symbol"] or found["gdb"])
         elif message.origin == "signal" and (found := _PYTHON_FRAME.match(text)):
             self._add_frame(message, f"{found['name']} ({found['file']}:{found['line']})")
-        elif stream.in_stack:
+        elif stream.stack == "lines":
             self._add_frame(message, text)
+        elif stream.stack == "frames":
+            return
         elif message.origin == "exception" and _AFTER_EXCEPTION.match(text):
             self._close(stream)
         elif stream.length < _MESSAGE_CHARACTERS:

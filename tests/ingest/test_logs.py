@@ -82,6 +82,23 @@ def test_processes_that_share_a_log_keep_their_lines() -> None:
     assert (first.stack, second.stack) == (("xla::A()",), ("xla::B()",))
 
 
+def test_lines_below_a_stack_belong_to_nobody() -> None:
+    log = f"""{CHECK}
+*** Check failure stack trace: ***
+    @ 0x7f0000000001  xla::A()
+epoch 3 done
+    @ 0x7f0000000002  xla::B()
+E0718 09:12:03.123456 1 status_macros.cc:58] INTERNAL: RET_CHECK failure (a.cc:1) x == y
+*** Begin stack trace ***
+\txla::C()
+*** End stack trace ***
+epoch 4 done
+"""
+    first, second = read_log(log, name="x").failures
+    assert (first.stack, second.stack) == (("xla::A()", "xla::B()"), ("xla::C()",))
+    assert "epoch" not in first.text + second.text
+
+
 def test_one_failure_of_many_ranks_is_one() -> None:
     lines = [f"[rank{rank}]: {CHECK}" for rank in range(64)]
     (failure,) = read_log("\n".join(lines), name="x").failures
