@@ -4,6 +4,8 @@ Rows stand in SQLite, bytes in a folder beside it, named by their digest. A repo
 of whoever holds the link; only its hash is stored. Nothing here knows what the bytes mean.
 """
 
+from sqlalchemy.exc import OperationalError as StoreUnavailable
+
 from app.store.blobs import Blobs, BlobWriter, Incoming, NoSpace
 from app.store.rows import (
     Attachment,
@@ -16,7 +18,7 @@ from app.store.rows import (
     ReportRow,
 )
 from app.store.secret import Secrets, hash_of
-from app.store.store import Store, StoreInUse
+from app.store.store import Store
 
 __all__ = [
     "Attachment",
@@ -33,6 +35,6 @@ __all__ = [
     "ReportRow",
     "Secrets",
     "Store",
-    "StoreInUse",
+    "StoreUnavailable",
     "hash_of",
 ]

@@ -12,12 +12,6 @@ from app.store.jobs import JobQueue
 from app.store.reports import Reports
 
 
-class StoreInUse(UsageError):
-    """Another process has this data folder open."""
-
-    default_code = "data_dir_in_use"
-
-
 class Store:
     """Everything kept in one folder; `close` it, or use it as a context.
 
@@ -32,7 +26,7 @@ class Store:
         """Open the store in `folder`, which is made when missing; `floor_bytes` stay free.
 
         Raises:
-            StoreInUse: another process has it open.
+            UsageError: another process has it open (`data_dir_in_use`).
             OSError: the folder cannot be made or written.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,9 +77,10 @@ def _locked(path: Path) -> IO[bytes]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        raise StoreInUse(
+        raise UsageError(
             "it is in use by another server",
             place=str(path.parent),
             next_step="Stop that one, or choose another folder with HLOSCOPE_DATA_DIR.",
+            code="data_dir_in_use",
         ) from None
     return file

@@ -8,13 +8,14 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from app.errors import AppError
 from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
-from app.store import NoSpace, Store
+from app.store import NoSpace, Store, StoreUnavailable
 from app.web import api, pages, texts
 from app.web.guard import Guard
 from app.web.problems import handle
@@ -65,11 +66,13 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.include_router(api.router)
-    app.include_router(pages.router)
-    app.include_router(texts.router)
+    routers = (api.router, pages.router, texts.router)
+    for router in routers:
+        app.include_router(router)
+    app.state.routes = [route for router in routers for route in router.routes]
     app.mount("/static", StaticFiles(directory=static_dir()), name="static")
-    for kind in (AppError, NoSpace, RequestValidationError, HTTPException):
+    for kind in (AppError, NoSpace, StoreUnavailable, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)
+    app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=5)
     app.add_middleware(Guard, settings=settings)
     return app

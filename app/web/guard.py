@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import UsageError
 from app.settings import Settings
 from app.web.problems import response_to
-from app.web.rates import Rate, TooMany
+from app.web.rates import Rate, too_many
 
 _LOG = logging.getLogger("app.web.access")
 
@@ -37,6 +37,7 @@ _HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
 }
 _UNLISTED = ("/r/", "/api/")
+_UNCOUNTED = ("/static/", "/healthz")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _SECRET_NAMES = frozenset({"token", "access_token", "delete_token", "authorization", "api_key"})
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
@@ -86,11 +87,8 @@ class Guard:
                 next_step="Whoever runs the server can allow it with HLOSCOPE_ALLOWED_HOSTS.",
                 code="bad_host",
             )
-        if not scope["path"].startswith("/static/") and not self._rate.spend(client_of(scope)):
-            raise TooMany(
-                "too many requests came from this address",
-                next_step="Wait a minute.",
-            )
+        if not scope["path"].startswith(_UNCOUNTED) and not self._rate.spend(client_of(scope)):
+            raise too_many("too many requests came from this address", "Wait a minute.")
         _check_request(scope, headers)
 
     def _is_known(self, host: str) -> bool:

@@ -12,7 +12,7 @@ from app.store import Question, Secrets
 from app.web.body import body_pieces
 from app.web.guard import client_of
 from app.web.multipart import receive_form
-from app.web.rates import TooMany
+from app.web.rates import too_many
 from app.web.receiving import MAX_LOGS, Reception, clean_label, question_from
 from app.web.services import Services
 
@@ -86,9 +86,9 @@ async def _check_load(request: Request, services: Services) -> None:
             code="queue_full",
         )
     if not services.upload_rate.spend(client_of(request.scope)):
-        raise TooMany(
+        raise too_many(
             "too many uploads came from this address in the last hour",
-            next_step="Wait a while, or raise HLOSCOPE_MAX_UPLOADS_PER_HOUR.",
+            "Wait a while, or raise HLOSCOPE_MAX_UPLOADS_PER_HOUR.",
         )
 
 

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Match
 from starlette.types import Scope
 
 from app.errors import (
@@ -25,7 +26,7 @@ from app.errors import (
     NotFound,
     UsageError,
 )
-from app.store import NoSpace, Problem
+from app.store import NoSpace, Problem, StoreUnavailable
 from app.web.rendering import render
 
 _LOG = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ _RETRY_AFTER_S: Mapping[str, int] = {
     "no_space": 600,
     "not_ready": 2,
     "queue_full": 30,
+    "store_unavailable": 30,
     "too_many_requests": 60,
 }
 
@@ -145,6 +147,12 @@ def response_to(scope: Scope, error: Exception) -> Response:
                 "Try again later, or tell whoever runs the server.",
             )
             return problem_response(scope, 507, problem)
+        case StoreUnavailable():
+            _LOG.error("the database does not answer", exc_info=error)
+            problem = Problem(
+                "store_unavailable", "the server's database does not answer", "Try again later."
+            )
+            return problem_response(scope, 503, problem)
         case RequestValidationError():
             return problem_response(scope, 422, _from_validation(error))
         case HTTPException():
@@ -174,7 +182,19 @@ def _from_framework(scope: Scope, error: HTTPException) -> Response:
     code, message, hint = _FRAMEWORK_WORDS.get(
         error.status_code, ("refused", str(error.detail), "See /api.")
     )
-    return problem_response(scope, error.status_code, Problem(code, message, hint), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(sorted(_methods_at(scope)))
+    return problem_response(scope, error.status_code, Problem(code, message, hint), headers)
+
+
+def _methods_at(scope: Scope) -> set[str]:
+    """All methods of an address; the framework names those of one of its routes only."""
+    methods: set[str] = set()
+    for route in scope["app"].state.routes:
+        if route.matches(scope)[0] is not Match.NONE:
+            methods.update(getattr(route, "methods", None) or ())
+    return methods
 
 
 def _fault(scope: Scope, error: Exception) -> Response:

@@ -11,10 +11,9 @@ from app.errors import UsageError
 _MAX_CLIENTS = 50_000
 
 
-class TooMany(UsageError):
-    """An address asked too often, or for too much at once."""
-
-    default_code = "too_many_requests"
+def too_many(cause: str, next_step: str) -> UsageError:
+    """The error of an address that asks too often, or for too much at once."""
+    return UsageError(cause, next_step=next_step, code="too_many_requests")
 
 
 class Rate:
@@ -60,13 +59,12 @@ class Slots:
         """One slot of `client` for as long as the context lasts.
 
         Raises:
-            TooMany: all are taken.
+            UsageError: all are taken (`too_many_requests`).
         """
         with self._lock:
             if self._taken[client] >= self._each or self._taken.total() >= self._total:
-                raise TooMany(
-                    f"too many {self._what} are open",
-                    next_step="Wait until one of them has ended.",
+                raise too_many(
+                    f"too many {self._what} are open", "Wait until one of them has ended."
                 )
             self._taken[client] += 1
         try:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,11 +69,17 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         raise UsageError(
-            f"the server cannot listen there: {error}",
+            f"the server cannot listen there: {_reason(error)}",
             place=f"{host}:{port}",
             next_step="Choose another with --port; 0 takes a free one.",
             code="cannot_listen",
         ) from error
+
+
+def _reason(error: OSError | OverflowError) -> str:
+    # The plain words: `create_server` adds the address to them, which is told already.
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number is not None and number > 0 else str(error)
 
 
 def _address_of(listener: socket.socket) -> str:

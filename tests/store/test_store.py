@@ -11,6 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from app.errors import UsageError
 from app.store import (
     Incoming,
     Job,
@@ -22,7 +23,6 @@ from app.store import (
     ReportRow,
     Secrets,
     Store,
-    StoreInUse,
 )
 from app.store.database import migration_config, open_database
 from app.store.schema import metadata
@@ -294,8 +294,9 @@ class FullDisk:
 
 class TestFolder:
     def test_a_second_server_is_refused(self, store: Store) -> None:
-        with pytest.raises(StoreInUse, match="in use"):
+        with pytest.raises(UsageError, match="in use") as caught:
             Store(store.folder)
+        assert caught.value.code == "data_dir_in_use"
 
     def test_starting_again_queues_what_was_running(self, tmp_path: Path) -> None:
         with Store(tmp_path) as store:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from app.errors import UsageError
+from app.store import StoreUnavailable
 from app.web.guard import CONTENT_POLICY, client_of
-from app.web.rates import Rate, Slots, TooMany
+from app.web.rates import Rate, Slots
 from web.asking import app_of, small_dump
 
 REPORTS = "/api/v1/reports"
@@ -163,9 +165,9 @@ class TestLimits:
     def test_slots_come_back(self) -> None:
         slots = Slots(2, 3, "doors")
         with slots.hold("a"), slots.hold("a"):
-            with pytest.raises(TooMany, match="too many doors"), slots.hold("a"):
+            with pytest.raises(UsageError, match="too many doors"), slots.hold("a"):
                 pass
-            with slots.hold("b"), pytest.raises(TooMany), slots.hold("c"):
+            with slots.hold("b"), pytest.raises(UsageError), slots.hold("c"):
                 pass
         with slots.hold("a"):
             pass
@@ -185,3 +187,29 @@ class TestLimits:
 
     def test_a_socket_without_address_is_one_client(self) -> None:
         assert client_of({}) == ""
+
+
+def test_a_database_that_does_not_answer_is_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: Any) -> None:
+        raise StoreUnavailable("select", None, Exception("database is locked"))
+
+    monkeypatch.setattr(app_of(client).state.services.store.reports, "find", locked)
+    answer = client.get(f"{REPORTS}/{'x' * 32}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unavailable")
+    assert answer.headers["retry-after"] == "30"
+    assert "select" not in answer.text
+
+
+def test_long_answers_are_compressed_and_streams_are_not(client: TestClient) -> None:
+    page = client.get("/", headers={"accept-encoding": "gzip"})
+    assert page.headers["content-encoding"] == "gzip"
+    assert "hloscope" in page.text
+    assert "content-encoding" not in client.get("/healthz").headers
+
+
+def test_a_wrong_method_is_told_the_right_ones(client: TestClient) -> None:
+    answer = client.patch(f"{REPORTS}/x")
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == {"DELETE", "GET", "PUT"}
