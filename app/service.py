@@ -99,7 +99,11 @@ def examine(
         loops=tuple(
             loop
             for history in facts.modules
-            for loop in summarize_loops(history, facts.loops.get(history.id, ()))
+            for loop in summarize_loops(
+                history,
+                facts.loops.get(history.id, ()),
+                facts.collectives.get(history.id, ()),
+            )
         ),
         collectives=tuple(c for found in facts.collectives.values() for c in found),
         failure=facts.failure,

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from app.analysis.carry import describe_carry
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, WhileLoop
-from app.model.report import Loop, LoopEvent
+from app.model.report import Collective, Loop, LoopEvent
 
 _COLLECTIVES = (
     "all-gather",
@@ -18,16 +19,31 @@ _COLLECTIVES = (
     "send",
 )
 
+# What JSON readers take; only edited texts send more bytes.
+_LARGEST = (1 << 63) - 1
 
-def summarize_loops(history: ModuleHistory, loops: Sequence[LoopHistory]) -> tuple[Loop, ...]:
+
+def summarize_loops(
+    history: ModuleHistory, loops: Sequence[LoopHistory], collectives: Sequence[Collective] = ()
+) -> tuple[Loop, ...]:
     """The loops of one module for the report, in the order given.
 
-    `names` are all names the loop went by, oldest first, without repeats.
+    `names` are all names the loop went by, oldest first, without repeats. `collectives` are those
+    of the module's last text.
     """
-    return tuple(_summary(history, loop) for loop in loops)
+    sent: dict[str, int] = {}
+    for collective in collectives:
+        if collective.loop is not None:
+            total = sent.get(collective.loop, 0) + collective.bytes
+            sent[collective.loop] = min(total, _LARGEST)
+    position = len(history.dumps) - 1
+    return tuple(
+        _summary(history, loop, sent.get(loop.id, 0) if loop.last_dump == position else None)
+        for loop in loops
+    )
 
 
-def _summary(history: ModuleHistory, loop: LoopHistory) -> Loop:
+def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | None) -> Loop:
     last = loop.last
     names = dict.fromkeys(loop.occurrences[i].name for i in sorted(loop.occurrences))
     return Loop(
@@ -50,6 +66,8 @@ def _summary(history: ModuleHistory, loop: LoopHistory) -> Loop:
             LoopEvent(dump=e.dump, pass_=e.pass_name, kind=e.kind, detail=e.detail)
             for e in loop.events
         ),
+        carry=describe_carry(history.dumps[loop.last_dump].module, last),
+        collective_bytes=collective_bytes,
     )
 
 

@@ -14,6 +14,15 @@ SCHEMA_VERSION = 1
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["certain", "likely", "possible", "ruled_out"]
+CarryKind = Literal[
+    "counter",
+    "invariant",
+    "stacked_input",
+    "stacked_output",
+    "accumulator",
+    "double_buffer",
+    "other",
+]
 LoopEventKind = Literal[
     "created",
     "peeled",
@@ -135,8 +144,33 @@ class Induction(Struct, frozen=True, kw_only=True):
     how: str = ""
 
 
+class CarriedElement(Struct, frozen=True, kw_only=True):
+    """One element of the tuple that a loop carries, in the last text that holds the loop.
+
+    `kind`: `counter`; `invariant`, handed on unchanged; `stacked_input`, an invariant that is read
+    one slice an iteration; `stacked_output`, written one slice an iteration; `accumulator`, a total
+    of all iterations; `double_buffer`, fetched or left for the next iteration, or taken over from
+    another element; `other`. `slices` says how many slices a stacked one has, `instruction` is the
+    one of the body that shows the kind, `source` its place without frames, `how` says it in words.
+    """
+
+    index: int
+    kind: CarryKind
+    shape: str
+    bytes: int
+    slices: int | None = None
+    instruction: str | None = None
+    source: Source | None = None
+    how: str = ""
+
+
 class Loop(Struct, frozen=True, kw_only=True):
-    """One while loop through all passes; `name` is the one in `last_dump`."""
+    """One while loop through all passes; `name` is the one in `last_dump`.
+
+    `carry` is the carried tuple as it stands there. `collective_bytes` leave one device in one
+    iteration through the collectives directly in the body; None where the last text of the module
+    does not hold the loop any more.
+    """
 
     id: str
     module: str
@@ -154,6 +188,8 @@ class Loop(Struct, frozen=True, kw_only=True):
     last_dump: int = 0
     collectives: dict[str, int] = {}
     events: tuple[LoopEvent, ...] = ()
+    carry: tuple[CarriedElement, ...] = ()
+    collective_bytes: int | None = None
 
 
 class Window(Struct, frozen=True, kw_only=True):
