@@ -25,7 +25,7 @@ from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import events_by_dump, timeline_view
 from app.report.source_lines import NO_SOURCE_LINES, SourceLines
-from app.report.verdict import main_module, verdict_of
+from app.report.verdict import main_module, module_labels, verdict_of
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
 
@@ -34,7 +34,7 @@ _MAX_READABLE = 200
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
 
 # The offline page inlines these in this order; `report.js` imports nothing.
-_OFFLINE_STYLES = ("css/base.css", "css/report.css")
+_OFFLINE_STYLES = ("css/base.css", "css/report.css", "css/report_passes.css")
 _OFFLINE_SCRIPT = "js/report.js"
 
 
@@ -165,9 +165,19 @@ def _timelines(
     drawn: list[dict[str, object]] = []
     views: list[TimelineView] = []
     modules = _modules_with_passes(report)
+    labels = module_labels(report)
     for position, module in modules[:_MAX_TIMELINES]:
         events = events_by_dump(module.id, report.loops)
-        views.append(timeline_view(position, len(views), module, events, comparable=comparable))
+        views.append(
+            timeline_view(
+                position,
+                len(views),
+                module,
+                labels[module.id],
+                events,
+                comparable=comparable,
+            )
+        )
         if figures:
             drawn.append(pass_figure(module, events))
     left_out = len(modules) - len(views)
@@ -187,9 +197,10 @@ def _modules_with_passes(report: Report) -> list[tuple[int, Module]]:
 
 def _lanes(report: Report) -> tuple[LanesView, ...]:
     anchors = loop_anchors(report)
+    labels = module_labels(report)
     with_loops = {loop.module for loop in report.loops}
     return tuple(
-        lanes_view(module, report.loops, anchors)
+        lanes_view(module, labels[module.id], report.loops, anchors)
         for _, module in _modules_with_passes(report)[:_MAX_TIMELINES]
         if module.id in with_loops
     )
@@ -208,6 +219,7 @@ def _compare_view(report: Report, *, offline: bool, comparable: bool) -> Compare
 
 
 def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:
+    labels = module_labels(report)
     return {
         "base": links.report,
         "modules": [
@@ -215,7 +227,7 @@ def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:
                 "position": position,
                 # The id as it stands in the report: it becomes part of an address, not of the page.
                 "id": module.id,
-                "name": legible(module.name),
+                "name": legible(labels[module.id]),
                 "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
             }
             for position, module in _readable_modules(report)

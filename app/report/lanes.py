@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from app.model.report import Loop, LoopEvent, Module
-from app.report.page import LanesView, LaneView, MarkView
+from app.report.drawing import LanesView, LaneView, MarkView
 from app.report.passes import evenly_spaced, legend_of, pass_ticks
 from app.report.wording import (
     EVENT_GROUPS,
@@ -55,8 +55,10 @@ def nested_order(loops: Iterable[Loop]) -> tuple[tuple[Loop, int], ...]:
     return tuple(ordered)
 
 
-def lanes_view(module: Module, loops: tuple[Loop, ...], anchors: dict[str, str]) -> LanesView:
-    """The lanes of one module; `anchors` are the places in the page of the loops it shows."""
+def lanes_view(
+    module: Module, label: str, loops: tuple[Loop, ...], anchors: dict[str, str]
+) -> LanesView:
+    """The lanes of one module, called `label`; `anchors` are the places of loops in the page."""
     ordered = nested_order(loop for loop in loops if loop.module == module.id)
     shown = ordered[:MAX_LANES]
     right = _WIDTH - _RIGHT
@@ -82,7 +84,7 @@ def lanes_view(module: Module, loops: tuple[Loop, ...], anchors: dict[str, str])
     height = _TOP + _LANE_HEIGHT * len(shown) + _BOTTOM
     left_out = len(ordered) - len(shown)
     return LanesView(
-        module=module.name,
+        module=label,
         width=_WIDTH,
         height=height,
         top=_TOP,

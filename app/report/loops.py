@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.lanes import nested_order
 from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
+from app.report.verdict import module_labels
 from app.report.wording import (
     EVENT_GROUPS,
     EVENT_WORDS,
@@ -40,9 +41,11 @@ def loop_views(report: Report, *, comparable: bool) -> Rows[LoopView]:
     """All loops, inner ones after the loop around them."""
     modules = {module.id: (number, module) for number, module in enumerate(report.modules)}
     names = {loop.id: loop.name for loop in report.loops}
+    several = len({loop.module for loop in report.loops}) > 1
+    labels = module_labels(report) if several else {}
     ordered = nested_order(report.loops)
     views = tuple(
-        _loop_view(position, loop, depth, modules.get(loop.module), names, comparable)
+        _loop_view(position, loop, depth, modules.get(loop.module), names, labels, comparable)
         for position, (loop, depth) in enumerate(ordered[:MAX_LOOPS])
     )
     return rows_of(views, total=len(ordered), first=FIRST_LOOPS, most=MAX_LOOPS)
@@ -60,6 +63,7 @@ def _loop_view(
     depth: int,
     where: tuple[int, Module] | None,
     names: dict[str, str],
+    labels: dict[str, str],
     comparable: bool,
 ) -> LoopView:
     module = where[1] if where else None
@@ -69,7 +73,9 @@ def _loop_view(
         depth=min(depth, 4),
         place=place_text(loop.source) if loop.source else "no line known",
         trips="unknown" if loop.trip_count is None else f"{loop.trip_count:,}",
-        facts=_loop_facts(loop, module, names.get(loop.parent or "", "")),
+        facts=_loop_facts(
+            loop, module, labels.get(loop.module, ""), names.get(loop.parent or "", "")
+        ),
         op_name=loop.op_name or "",
         story=loop_story(loop) or _minor_story(loop),
         events=rows_of(
@@ -80,11 +86,14 @@ def _loop_view(
     )
 
 
-def _loop_facts(loop: Loop, module: Module | None, parent: str) -> tuple[tuple[str, str], ...]:
+def _loop_facts(
+    loop: Loop, module: Module | None, label: str, parent: str
+) -> tuple[tuple[str, str], ...]:
     how = _TRIPS_HOW.get(loop.trip_count_how or "", loop.trip_count_how or "")
     facts = (
         ("Written as", loop.construct or ""),
         ("Line from", _source_origin(loop, module)),
+        ("Module", label),
         ("Inside", parent),
         ("Trips known from", how),
         ("Collectives in its body", counts_text(loop.collectives)),
@@ -172,7 +181,7 @@ def _event_view(
 
 def collective_views(report: Report) -> Rows[CollectiveView]:
     """All collectives, those that send most first."""
-    modules = {module.id: module.name for module in report.modules}
+    modules = module_labels(report)
     loops = {loop.id: loop for loop in report.loops}
     ordered = sorted(report.collectives, key=lambda item: -item.bytes)
     several = len({item.module for item in ordered}) > 1

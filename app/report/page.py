@@ -8,6 +8,7 @@ Attributes named `href` are addresses inside the page (`#compare/0/5/6`) unless 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.report.drawing import CurveView, LanesView, LegendView
 from app.report.verdict import Verdict
 from app.report.wording import EventGroup
 
@@ -184,51 +185,6 @@ class PassRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkView:
-    """A mark of a drawing, in its own coordinates; `shape` is one of the event groups."""
-
-    x: float
-    y: float
-    shape: EventGroup
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class TickView:
-    """A line across a drawing with its label."""
-
-    at: float
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class CurveView:
-    """A drawing of one number over passes: SVG coordinates, y downwards."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    top: int
-    bottom: int
-    points: str
-    label: str
-    label_x: int
-    label_y: int
-    marks: tuple[MarkView, ...]
-    x_ticks: tuple[TickView, ...]
-    y_ticks: tuple[TickView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LegendView:
-    """One shape of a drawing and what it means."""
-
-    shape: EventGroup
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
 class TimelineView:
     """One module over its passes; `figure` is the position of its figure in the page's data."""
 
@@ -242,39 +198,6 @@ class TimelineView:
     notable_label: str
     every: Rows[PassRow]
     every_label: str
-
-
-@dataclass(frozen=True, slots=True)
-class LaneView:
-    """The life of one loop as a bar from its first text to its last."""
-
-    label: str
-    place: str
-    x: float
-    y: float
-    bar_y: float
-    width: float
-    label_x: int
-    ends_early: bool
-    marks: tuple[MarkView, ...]
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class LanesView:
-    """All loops of one module over its passes."""
-
-    module: str
-    width: int
-    height: int
-    top: int
-    bottom: int
-    place_x: int
-    label_y: int
-    lanes: tuple[LaneView, ...]
-    ticks: tuple[TickView, ...]
-    legend: tuple[LegendView, ...]
-    note: str
 
 
 @dataclass(frozen=True, slots=True)

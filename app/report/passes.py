@@ -10,17 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from app.analysis.opcodes import COLLECTIVES
 from app.model.report import Dump, Loop, LoopEventKind, Module
-from app.report.page import (
-    MAX_ROWS,
-    CurveView,
-    EventView,
-    LegendView,
-    MarkView,
-    PassRow,
-    TickView,
-    TimelineView,
-    rows_of,
-)
+from app.report.drawing import CurveView, LegendView, MarkView, TickView
+from app.report.page import MAX_ROWS, EventView, PassRow, TimelineView, rows_of
 from app.report.wording import (
     EVENT_GROUPS,
     EVENT_WORDS,
@@ -82,9 +73,15 @@ def _event_views(entries: dict[tuple[LoopEventKind, str], list[str]]) -> tuple[E
 
 
 def timeline_view(
-    position: int, figure: int, module: Module, events: Events, *, comparable: bool
+    position: int,
+    figure: int,
+    module: Module,
+    label: str,
+    events: Events,
+    *,
+    comparable: bool,
 ) -> TimelineView:
-    """The timeline of the module at `position` of the report's modules."""
+    """The timeline of the module at `position` of the report's modules, called `label`."""
     rows = tuple(
         _pass_row(position, module, index, events, comparable=comparable)
         for index in range(len(module.dumps))
@@ -94,7 +91,7 @@ def timeline_view(
     )
     return TimelineView(
         anchor=f"passes-{position}",
-        module=module.name,
+        module=label,
         summary=_summary(module),
         figure=figure,
         curve=instruction_curve(module, events),
@@ -102,7 +99,7 @@ def timeline_view(
         notable=rows_of(notable),
         notable_label="Passes that changed loops, collectives or the size of the program most",
         every=rows_of(rows, first=MAX_ROWS),
-        every_label=f"All {counted(len(rows), 'text')} of {module.name}",
+        every_label=f"All {counted(len(rows), 'text')} of {label}",
     )
 
 

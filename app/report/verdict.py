@@ -4,6 +4,7 @@ Takes a report and gives a headline, the tone it is said in, and a short list of
 nothing that no finding or failure of the report states, and never calls a program healthy.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -161,6 +162,15 @@ def main_module(report: Report) -> Module | None:
             return module
     users = [module for module in report.modules if module.role == "user"] or report.modules
     return max(users, key=lambda module: len(module.dumps), default=None)
+
+
+def module_labels(report: Report) -> dict[str, str]:
+    """What each module is called, by id: its name, or its id where several share the name."""
+    names = Counter(module.name for module in report.modules)
+    return {
+        module.id: module.name if names[module.name] == 1 else module.id
+        for module in report.modules
+    }
 
 
 def releases_text(releases: tuple[str, ...]) -> str:

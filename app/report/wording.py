@@ -84,6 +84,7 @@ _MULTILINE = frozenset({"message", "text", "why", "detail"})
 _WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\[A-Za-z0-9]")
 
 # `module_0000.jit_train.0071.collective-optimizations.after_X.before_Y.txt`
+_POINT = re.compile(r"(?:before|after)_[A-Za-z_]+$")
 _STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
 
 
@@ -224,10 +225,8 @@ def pass_label(dump: Dump) -> str:
     if dump.after:
         return dump.after
     name = file_name(dump.file)
-    for point in ("before_optimizations", "after_optimizations"):
-        if point in name:
-            return point.replace("_", " ")
-    return name
+    point = _POINT.search(name.rpartition(".")[0])
+    return point[0].replace("_", " ") if point else name
 
 
 def numbered_pass(dump: Dump) -> str:

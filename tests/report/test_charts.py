@@ -29,7 +29,7 @@ def test_figure_has_instructions_events_and_collectives() -> None:
 
 
 def test_figure_names_colours_for_the_theme_to_fill_in() -> None:
-    styles = (static_dir() / "css" / "report.css").read_text(encoding="utf-8")
+    styles = (static_dir() / "css" / "report_passes.css").read_text(encoding="utf-8")
     for trace in figure_of_crash()["data"]:
         assert f"--{trace['meta']}:" in styles
 

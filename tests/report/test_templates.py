@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from jinja2 import nodes
 
-from app.report import page
+from app.report import drawing, page
 from app.report.html import page_environment
 from app.report.verdict import Verdict
 from app.settings import template_dir
@@ -35,7 +35,7 @@ REPORT_TEMPLATES = {
 }
 VIEWS = [
     item
-    for item in vars(page).values()
+    for item in {**vars(page), **vars(drawing)}.values()
     if isinstance(item, type) and dataclasses.is_dataclass(item) and item is not page.Page
 ]
 # Told on the page through `tone` and the words made of it.

@@ -94,6 +94,7 @@ def test_file_names(path: str, name: str) -> None:
         ("d/module_0000.jit_f.0071.opt.after_cse.before_dce.txt", "cse", "0071 cse"),
         ("d/module_0000.jit_f.before_optimizations.txt", None, "before optimizations"),
         ("module_1.jit_f.sm_9.0_gpu_after_optimizations.txt", None, "after optimizations"),
+        ("d/module_0000.jit_f.cl_1004524046.after_codegen.txt", None, "after codegen"),
         ("d.0001.x/lone.hlo", None, "lone.hlo"),
     ],
 )
