@@ -54,3 +54,19 @@ class HloSyntaxError(ValueError):
         shown = self.line_text[start : start + _SHOWN_WIDTH].replace("\t", " ")
         caret = " " * (self.span.column - 1 - start) + "^"
         return f"{head}\n{shown}\n{caret}"
+
+
+class HloProtoError(HloSyntaxError):
+    """Raised for bytes that are no HloProto, or one that is cut off or damaged.
+
+    Bytes have no lines: `span` is the first place and `str()` the message alone.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Span(1, 1, 1, 1))
+
+    def __reduce__(self) -> tuple[type[HloProtoError], tuple[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] -- made from its message alone
+        return (HloProtoError, (self.message,))
+
+    def __str__(self) -> str:
+        return self.message

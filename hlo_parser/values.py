@@ -76,6 +76,27 @@ def _code_point(value: int) -> str:
     return chr(value).encode("utf-8").decode("latin-1")
 
 
+_PLAIN_BYTES = re.compile(rb"[ !#-&(-\[\]-~]*+")
+_NAMED_ESCAPES = {
+    0x0A: "\\n",
+    0x0D: "\\r",
+    0x09: "\\t",
+    0x22: '\\"',
+    0x27: "\\'",
+    0x5C: "\\\\",
+}
+
+
+def escape(raw: bytes) -> str:
+    """C escapes as XLA prints strings (absl::CEscape): bytes that are no ASCII come as octal."""
+    if _PLAIN_BYTES.fullmatch(raw):
+        return raw.decode("ascii")
+    return "".join(
+        _NAMED_ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")
+        for byte in raw
+    )
+
+
 def unquote(text: str) -> str:
     """The content of a quoted string, unescaped; other text unchanged."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":

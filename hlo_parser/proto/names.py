@@ -1,0 +1,63 @@
+"""Names by id, as a text can print them: legal and unique.
+
+The names of a proto are any bytes and its ids are what counts; in a text the names count. What
+had to be changed is noted.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hlo_parser.patterns import NAME
+
+_is_name = re.compile(NAME, re.ASCII).fullmatch
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.\-]", re.ASCII)
+_MAX_LENGTH = 1000
+
+
+def legal_name(raw: bytes, notes: list[str]) -> str:
+    """The name as XLA itself would make it legal (xla/service/name_uniquer.cc)."""
+    name = raw.decode("utf-8", errors="backslashreplace")
+    if _is_name(name):
+        return name
+    notes.append(f"{name[:60]!r} is no name")
+    name = _NO_NAME.sub("_", name[:_MAX_LENGTH])
+    return name if _is_name(name) else f"_{name}"
+
+
+class Names:
+    """The names of one scope."""
+
+    __slots__ = ("_by_id", "_taken")
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, str] = {}
+        self._taken: set[str] = set()
+
+    def add(self, number: int, raw: bytes, notes: list[str]) -> str:
+        """Take in a name and give it as printed, without `%`."""
+        name = legal_name(raw, notes)
+        if name in self._taken:
+            notes.append(f"{name} is named twice")
+            name = self._free(name)
+        self._taken.add(name)
+        if number in self._by_id:
+            notes.append(f"id {number} is given twice")
+        else:
+            self._by_id[number] = name
+        return name
+
+    def _free(self, name: str) -> str:
+        """The first name of this beginning that nothing has yet."""
+        number = len(self._taken)
+        while f"{name}.{number}" in self._taken:
+            number += 1
+        return f"{name}.{number}"
+
+    def printed(self, number: int, what: str, notes: list[str]) -> str:
+        """The name of an id with `%`; a stand-in when nothing has it."""
+        name = self._by_id.get(number)
+        if name is None:
+            notes.append(f"no {what} has the id {number}")
+            return f"%missing.{number}"
+        return f"%{name}"

@@ -1,0 +1,254 @@
+"""Attribute values that are messages of their own: metadata, configurations, windows, origins.
+
+Given decoded messages, gives the text XLA prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from hlo_parser.proto.schema import (
+    ConvolutionDimensionNumbers,
+    MapEntry,
+    OpMetadata,
+    OriginalValueElementProto,
+    OutputOperandAliasing,
+    PaddingConfig,
+    Payload,
+    TensorSparsityConfig,
+    Window,
+    WindowDimension,
+)
+from hlo_parser.proto.shape_text import braced
+from hlo_parser.values import escape
+
+_KEY = re.compile(r"[A-Za-z_][\w.\-]*+", re.ASCII)
+_JSON_PIECE = re.compile(rb'[^{}"]++|"(?:[^"\\]++|\\.)*+"|[{}]', re.S)
+_RAW_NAME = re.compile(rb"[ !#-\[\]-~]*+")
+
+
+def quoted(raw: bytes) -> str:
+    """A string with quotes, escaped as XLA does."""
+    return f'"{escape(raw)}"'
+
+
+def is_json_dict(raw: bytes) -> bool:
+    """Whether a value is printed without quotes: braces that close, on one line.
+
+    XLA's lexer looks at braces and strings only (hlo_lexer.cc, LexesAsJsonDict). It takes line
+    breaks too; such a value keeps its quotes here, so that an instruction stays on one line.
+    """
+    if not raw.startswith(b"{") or not raw.isascii() or b"\n" in raw or b"\r" in raw:
+        return False
+    depth = position = 0
+    while match := _JSON_PIECE.match(raw, position):
+        position = match.end()
+        piece = match.group()
+        if piece == b"{":
+            depth += 1
+        elif piece == b"}":
+            depth -= 1
+            if depth == 0:
+                return position == len(raw)
+    return False
+
+
+def config_text(raw: bytes) -> str:
+    """The value of `backend_config`, or of one frontend attribute."""
+    return raw.decode("ascii") if is_json_dict(raw) else quoted(raw)
+
+
+def frontend_attributes_text(entries: Sequence[MapEntry], notes: list[str]) -> str:
+    """`{key="value",...}` sorted by key, as XLA keeps them; empty when there are none."""
+    pairs: dict[str, str] = {}
+    for entry in entries:
+        key = entry.key.decode("utf-8", errors="backslashreplace")
+        if _KEY.fullmatch(key) is None:
+            notes.append(f"a frontend attribute is called {key[:60]!r}")
+            key = re.sub(r"[^\w.\-]", "_", key, flags=re.ASCII) or "_"
+        pairs[key] = config_text(entry.value)
+    return f"{{{','.join(f'{key}={pairs[key]}' for key in sorted(pairs))}}}" if pairs else ""
+
+
+# ---- metadata ------------------------------------------------------------------------------------
+
+
+def metadata_text(metadata: OpMetadata, payloads: Sequence[bytes], notes: list[str]) -> str:
+    """What stands in `metadata={...}` (hlo_instruction.cc, OpMetadataToString); may be empty.
+
+    XLA prints it only when one of the main fields is set (hlo_instruction.cc, PrintExtraAttributes).
+    """
+    has_payload = metadata.HasField("metadata_payload")
+    if not (
+        metadata.op_type
+        or metadata.op_name
+        or metadata.source_file
+        or metadata.scheduling_name
+        or metadata.stack_frame_id
+        or has_payload
+    ):
+        return ""
+    parts: list[str] = []
+
+    def add(key: str, value: object) -> None:
+        parts.append(f"{key}={value}")
+
+    for key, raw in (
+        ("op_type", metadata.op_type),
+        ("op_name", metadata.op_name),
+        ("source_file", metadata.source_file),
+    ):
+        if raw:
+            add(key, quoted(raw))
+    for key, number in (
+        ("source_line", metadata.source_line),
+        ("source_end_line", metadata.source_end_line),
+        ("source_column", metadata.source_column),
+        ("source_end_column", metadata.source_end_column),
+    ):
+        if number:
+            add(key, number)
+    if metadata.profile_type:
+        add("profile_type", braced(metadata.profile_type))
+    if metadata.deduplicated_name:
+        add("deduplicated_name", quoted(metadata.deduplicated_name))
+    if metadata.preserve_layout:
+        add("preserve_layout", "true")
+    if raw := metadata.scheduling_name:
+        # The one string XLA does not escape.
+        add("scheduling_name", f'"{raw.decode()}"' if _RAW_NAME.fullmatch(raw) else quoted(raw))
+    if metadata.stack_frame_id:
+        add("stack_frame_id", metadata.stack_frame_id)
+    if has_payload:
+        add("metadata_payload", quoted(payload_bytes(metadata.metadata_payload, payloads, notes)))
+    return " ".join(parts)
+
+
+def payload_bytes(payload: Payload, payloads: Sequence[bytes], notes: list[str]) -> bytes:
+    """A string that may stand in the module's table of payloads (since June 2026)."""
+    if not payload.HasField("id"):
+        return payload.value
+    if 0 <= payload.id < len(payloads):
+        return payloads[payload.id]
+    notes.append(f"payload {payload.id} is missing")
+    return b""
+
+
+# ---- windows, convolutions, padding --------------------------------------------------------------
+
+
+def window_text(window: Window) -> str:
+    """`{size=3x3 stride=2x2 ...}`, parts only where they say something; empty without dimensions."""
+    dimensions = window.dimensions
+    if not dimensions:
+        return ""
+
+    def joined(part: Callable[[WindowDimension], object]) -> str:
+        return "x".join(str(part(dimension)) for dimension in dimensions)
+
+    text = f"size={joined(lambda d: d.size)}"
+    if any(d.stride != 1 for d in dimensions):
+        text += f" stride={joined(lambda d: d.stride)}"
+    if any(d.padding_low or d.padding_high for d in dimensions):
+        text += f" pad={joined(lambda d: f'{d.padding_low}_{d.padding_high}')}"
+    if any(d.base_dilation != 1 for d in dimensions):
+        text += f" lhs_dilate={joined(lambda d: d.base_dilation)}"
+    if any(d.window_dilation != 1 for d in dimensions):
+        text += f" rhs_dilate={joined(lambda d: d.window_dilation)}"
+    if any(d.window_reversal for d in dimensions):
+        text += f" rhs_reversal={joined(lambda d: int(d.window_reversal))}"
+    return f"{{{text}}}"
+
+
+def padding_text(padding: PaddingConfig) -> str:
+    """`0_0_0x1_-1_2`; without interior padding anywhere, two numbers each."""
+    dimensions = padding.dimensions
+    has_interior = any(dimension.interior_padding for dimension in dimensions)
+    return "x".join(
+        f"{dimension.edge_padding_low}_{dimension.edge_padding_high}"
+        + (f"_{dimension.interior_padding}" if has_interior else "")
+        for dimension in dimensions
+    )
+
+
+def dimension_labels(numbers: ConvolutionDimensionNumbers, notes: list[str]) -> str:
+    """`b01f_01io->b01f` (hlo_instruction.cc, ConvolutionDimensionNumbersToString)."""
+    lhs = {numbers.input_batch_dimension: "b", numbers.input_feature_dimension: "f"}
+    rhs = {
+        numbers.kernel_input_feature_dimension: "i",
+        numbers.kernel_output_feature_dimension: "o",
+    }
+    out = {numbers.output_batch_dimension: "b", numbers.output_feature_dimension: "f"}
+    for labels, spatial in (
+        (lhs, numbers.input_spatial_dimensions),
+        (rhs, numbers.kernel_spatial_dimensions),
+        (out, numbers.output_spatial_dimensions),
+    ):
+        labels.update({dimension: str(index) for index, dimension in enumerate(spatial)})
+    texts: list[str] = []
+    for labels in (lhs, rhs, out):
+        highest = max(labels)
+        if min(labels) < 0 or highest > len(labels) + _MAX_UNUSED_DIMENSIONS:
+            notes.append("the dimension numbers of a convolution are out of range")
+            return "bf_io->bf"
+        texts.append("".join(labels.get(index, "?") for index in range(highest + 1)))
+    return f"{texts[0]}_{texts[1]}->{texts[2]}"
+
+
+_MAX_UNUSED_DIMENSIONS = 32
+
+
+def sparsity_text(config: TensorSparsityConfig) -> str:
+    """One side of `sparsity_config` (since March 2026)."""
+    return (
+        f"{{sparsity={config.num_non_zero}x{config.block_size}"
+        f" dimension={config.dimension} stride={config.stride}}}"
+    )
+
+
+def aliasing_text(aliases: Sequence[OutputOperandAliasing]) -> str:
+    """`{{}: (0, {}), {1}: (2, {0,1})}`."""
+    entries = (
+        f"{braced(alias.output_shape_index)}:"
+        f" ({alias.operand_index}, {braced(alias.operand_shape_index)})"
+        for alias in aliases
+    )
+    return f"{{{', '.join(entries)}}}"
+
+
+# ---- origins -------------------------------------------------------------------------------------
+
+_OriginTree = dict[int, "_OriginTree"] | str
+
+
+def origin_text(elements: Sequence[OriginalValueElementProto], notes: list[str]) -> str:
+    """The tree in `origin={...}` (hlo_original_value.cc), built from its leaves."""
+    root: dict[int, _OriginTree] = {}
+    for element in elements:
+        path, node = list(element.shape_index), root
+        leaf = _origin_leaf(element)
+        if not path:
+            return leaf
+        for index in path[:-1]:
+            below = node.setdefault(index, {})
+            if isinstance(below, str):
+                notes.append("the tree of an origin contradicts itself")
+                return "{}"
+            node = below
+        node[path[-1]] = leaf
+    return _origin_tree(root)
+
+
+def _origin_leaf(element: OriginalValueElementProto) -> str:
+    if not element.HasField("original_array"):
+        return "{}"
+    array = element.original_array
+    index = f" {braced(array.shape_index)}" if array.shape_index else ""
+    return f"{{{quoted(array.instruction_name)}{index}}}"
+
+
+def _origin_tree(tree: _OriginTree) -> str:
+    if isinstance(tree, str):
+        return tree
+    return f"({', '.join(_origin_tree(tree[index]) for index in sorted(tree))})"
