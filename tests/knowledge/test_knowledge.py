@@ -95,6 +95,7 @@ def test_release_key(release: str, key: tuple[int, ...]) -> None:
 def test_flags() -> None:
     span = knowledge.flag_releases("--xla_gpu_enable_triton_softmax_fusion")
     assert span == knowledge.FlagSpan("0.4.13", "0.7.1", ("0.5.1", "0.5.3"))
+    assert span is not None
     assert "0.5.1" not in span.releases
     known = {
         ("xla_gpu_enable_triton_softmax_fusion", "0.4.12"): False,
