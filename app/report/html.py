@@ -213,7 +213,7 @@ def _compare_view(report: Report, *, offline: bool, comparable: bool) -> Compare
             why_not=""
             if comparable
             else "This file does not hold the texts of the passes; "
-            "`hloscope diff` compares two of them.",
+            "hloscope diff compares two of them.",
         )
     return CompareView(available=False, why_not="No module has two texts to compare.")
 

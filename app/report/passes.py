@@ -136,9 +136,8 @@ def instruction_curve(module: Module, events: Events) -> CurveView:
         right=right,
         top=_TOP,
         bottom=bottom,
-        points=" ".join(
-            f"{x_of(index)},{y_of(dumps[index].instructions)}"
-            for index in range(0, len(dumps), step)
+        points=_steps(
+            [(x_of(index), y_of(dumps[index].instructions)) for index in range(0, len(dumps), step)]
         ),
         label_x=_LEFT - 8,
         label_y=_HEIGHT - 8,
@@ -156,6 +155,17 @@ def instruction_curve(module: Module, events: Events) -> CurveView:
         x_ticks=pass_ticks(dumps, x_of),
         y_ticks=tuple(TickView(at=y_of(value), label=f"{value:,}") for value in ticks),
     )
+
+
+def _steps(points: list[tuple[float, float]]) -> str:
+    """The points joined by level lines and upright ones: between two passes nothing changes."""
+    corners = [
+        f"{x},{height}"
+        for (_, before), (x, after) in itertools.pairwise(points)
+        for height in (before, after)
+    ]
+    first = [f"{x},{y}" for x, y in points[:1]]
+    return " ".join(first + corners)
 
 
 def evenly_spaced(count: int, left: float, right: float) -> Callable[[int], float]:

@@ -42,7 +42,7 @@ async function drawAll(plotly, figures) {
       place.append(plot);
     }
     await plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
-    const drawing = place.querySelector("svg.curve");
+    const drawing = place.querySelector(".drawing-box");
     drawing?.toggleAttribute("hidden", true);
   }
 }
