@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.analysis.call_matching import EQUAL_TEXT, ComputationMatching, match_computations
-from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable
+from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediate
 from app.analysis.matching import Matching, match_instructions
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
 from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
@@ -218,7 +218,7 @@ def _differences(matching: Matching, i: int, j: int, comparison: _Comparison) ->
     here, there = matching.before.instructions[i], matching.after.instructions[j]
     if here.opcode != there.opcode:
         yield "opcode"
-    elif _immediate(here) != _immediate(there):
+    elif immediate(here) != immediate(there):
         yield "literal" if here.opcode == "constant" else "parameter_number"
     if here.shape.text != there.shape.text:
         yield from _shape_differences(here.shape, there.shape)
@@ -231,11 +231,6 @@ def _differences(matching: Matching, i: int, j: int, comparison: _Comparison) ->
         yield "control_predecessors"
     if not comparison.is_same_metadata(here, there):
         yield "metadata"
-
-
-def _immediate(instruction: Instruction) -> str | int | None:
-    literal = instruction.literal
-    return instruction.parameter_number if literal is None else literal.text
 
 
 def _shape_differences(before: Shape, after: Shape) -> Iterator[str]:

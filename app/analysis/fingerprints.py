@@ -185,11 +185,11 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
     if strictness == "operation":
         return ("operation", operation_of(instruction))
     if strictness == "layout-free":
-        return (opcode, instruction.shape.without_layout, _immediate(instruction))
+        return (opcode, instruction.shape.without_layout, immediate(instruction))
     attributes = tuple(
         (key, value) for key, value in instruction.attributes.items() if key not in UNCOUNTED_KEYS
     )
-    return (opcode, instruction.shape.text, _immediate(instruction), attributes)
+    return (opcode, instruction.shape.text, immediate(instruction), attributes)
 
 
 def operation_of(instruction: Instruction) -> str:
@@ -222,7 +222,7 @@ def name_stem(name: str) -> str:
 _COPY_ENDINGS = frozenset({"clone", "double_buffer_clone", "peeled_double_buffer", "remat", "sunk"})
 
 
-def _immediate(instruction: Instruction) -> str | int | None:
+def immediate(instruction: Instruction) -> str | int | None:
     """The value of a constant, the number of a parameter."""
     if instruction.opcode == "constant":
         literal = instruction.literal

@@ -17,6 +17,7 @@ from app.analysis.fingerprints import (
     Indexed,
     Strictness,
     Users,
+    immediate,
     name_stem,
     operation_of,
 )
@@ -60,6 +61,7 @@ def match_instructions(
     matcher.match_names(same_opcode=False)
     if matcher.match_votes():
         matcher.match_graphs()
+    matcher.match_values()
     return Matching(
         before=matcher.before,
         after=matcher.after,
@@ -83,8 +85,20 @@ def names_agree(before: Indexed, after: Indexed) -> bool:
             continue
         common += 1
         here, there = before.instructions[position], after.instructions[other]
-        alike += here is there or (here.opcode == there.opcode and here.operands == there.operands)
+        alike += here is there or _do_the_same(here, there)
     return alike * 2 >= common
+
+
+def _do_the_same(here: Instruction, there: Instruction) -> bool:
+    if here.opcode != there.opcode or here.operands != there.operands:
+        return False
+    if here.operands:
+        return True
+    # Constants and parameters prove little: many share a name and nothing else.
+    return (
+        immediate(here) == immediate(there)
+        and here.shape.without_layout == there.shape.without_layout
+    )
 
 
 class _Matcher:
@@ -135,6 +149,10 @@ class _Matcher:
             self._match_groups(
                 *self._whole_graphs(strictness, users), f"same operands and users{remark}"
             )
+
+    def match_values(self) -> None:
+        """Pair what computes the same of the same: whichever is which, nothing came or went."""
+        self._match_groups(*self._operand_graphs("exact"), "same operands, in order")
 
     def _operand_graphs(self, strictness: Strictness) -> tuple[_Numbers, _Numbers]:
         left, right = self._free()
