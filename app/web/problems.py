@@ -50,6 +50,7 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "field_too_long": 413,
     "invalid": 422,
     "no_space": 507,
+    "not_found": 404,
     "not_ready": 409,
     "queue_full": 503,
     "too_many_parts": 413,

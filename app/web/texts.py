@@ -13,22 +13,32 @@ import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from app.analysis.diff import diff_modules
 from app.bundle import Bundle
+from app.jobs.comparing import difference
+from app.jobs.comparison import compare_in_child
+from app.store import Problem
 from app.views.loop_view import loop_view
 from app.views.neighbourhood import neighbourhood
 from app.views.outline import outline
-from app.views.pass_diff import diff_of_computation, diff_view
 from app.views.pass_text import pass_text
 from app.views.search import search_instructions
 from app.web.guard import client_of
-from app.web.services import Services, bundle_attachment, find_report, services_of
+from app.web.services import (
+    Services,
+    bundle_attachment,
+    error_from,
+    find_report,
+    services_of,
+)
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
 InServices = Annotated[Services, Depends(services_of)]
 Index = Annotated[int, Path(ge=0, le=1_000_000)]
 Name = Annotated[str, Query(max_length=4096)]
+
+MAX_BYTES_IN_PLACE = 4 << 20
+"""Bytes of two texts that the server compares itself, in a second at worst."""
 
 # Module ids hold the folder they were found in, and so may hold slashes.
 _TEXT = "/modules/{module_id:path}/texts/{index}"
@@ -53,6 +63,22 @@ class Reader:
         ):
             yield bundle
 
+    def compare(self, module_id: str, texts: tuple[int, int], computation: str) -> bytes:
+        """The difference of two texts as JSON, made in a child; raises what ended it badly."""
+        services = self._services
+        held = bundle_attachment(find_report(services, self._report_id))
+        found = compare_in_child(
+            services.store,
+            services.settings,
+            services.store.blobs.path(held.blob),
+            module_id=module_id,
+            texts=texts,
+            computation=computation,
+        )
+        if isinstance(found, Problem):
+            raise error_from(found)
+        return found
+
 
 async def _reader(request: Request, report_id: str, services: InServices) -> Reader:
     return Reader(services, report_id, client_of(request.scope))
@@ -66,12 +92,13 @@ def diff(
     reader: InReader, module_id: str, before: Index, after: Index, computation: Name = ""
 ) -> Response:
     """What differs between two texts of a module, or between the two forms of one computation."""
+    texts = before, after
     with reader.bundle() as bundle:
-        old, new = bundle.parse(module_id, before), bundle.parse(module_id, after)
-        found = diff_modules(old, new)
-        if computation:
-            found = diff_of_computation(found, computation)
-        return _json(diff_view(old, new, found))
+        if _size_of(bundle, module_id, texts) <= MAX_BYTES_IN_PLACE:
+            return _json(difference(bundle, module_id, texts, computation))
+        return Response(
+            reader.compare(module_id, texts, computation), media_type="application/json"
+        )
 
 
 @router.get(_TEXT + "/raw")
@@ -135,6 +162,12 @@ def loop(reader: InReader, loop_id: str) -> Response:
     """One loop through all passes."""
     with reader.bundle() as bundle:
         return _json(loop_view(bundle.report(), loop_id))
+
+
+def _size_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> int:
+    dumps = next((each.dumps for each in bundle.modules() if each.id == module_id), ())
+    # One that is not there has no size: what reads it says so.
+    return sum(dumps[index].bytes for index in texts if index < len(dumps))
 
 
 def _json(answer: object) -> Response:

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from app.settings import Settings, template_dir
 from app.web import create_app
-from web.asking import HLO, kept_files, small_dump, tar_of, until_over
+from web.asking import HLO, app_of, kept_files, small_dump, tar_of, until_over
 
 HTML = {"accept": "text/html"}
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,6 +169,20 @@ class TestTexts:
         assert same["computations"] == []
         one = client.get(f"{base}/diff/0/1", params={"computation": "main.4"}).json()
         assert len(one["computations"]) == 1
+
+    def test_large_texts_are_compared_alike_in_a_child(
+        self, shown: tuple[TestClient, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        client, base = shown
+        in_place = client.get(f"{base}/diff/0/1").content
+        monkeypatch.setattr("app.web.texts.MAX_BYTES_IN_PLACE", 0)
+        monkeypatch.setattr("app.web.texts.difference", None)
+        assert client.get(f"{base}/diff/0/1").content == in_place
+        monkeypatch.setattr("app.web.texts.MAX_BYTES_IN_PLACE", -1)
+        answer = client.get(f"{base}/diff/0/7")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+        folder = app_of(client).state.services.store.folder / "work"
+        assert list(folder.iterdir()) == []
 
     def test_a_text_comes_in_windows(self, shown: tuple[TestClient, str]) -> None:
         client, base = shown

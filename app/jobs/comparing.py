@@ -1,0 +1,45 @@
+"""What runs in the child that compares two texts of a bundle."""
+
+from pathlib import Path
+
+import msgspec
+
+from app.analysis.diff import diff_modules
+from app.bundle import Bundle
+from app.ingest import Progress
+from app.views.pass_diff import PassDiff, diff_of_computation, diff_view
+
+
+def write_difference(
+    progress: Progress,
+    *,
+    bundle: str,
+    module_id: str,
+    texts: tuple[int, int],
+    computation: str,
+    answer: str,
+) -> None:
+    """Write the difference of two texts as JSON to the file `answer`.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    del progress
+    with Bundle.open(Path(bundle)) as opened:
+        found = difference(opened, module_id, texts, computation)
+    Path(answer).write_bytes(msgspec.json.encode(found))
+
+
+def difference(
+    bundle: Bundle, module_id: str, texts: tuple[int, int], computation: str = ""
+) -> PassDiff:
+    """What differs between two texts of a module, or between two forms of one computation.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    before, after = (bundle.parse(module_id, index) for index in texts)
+    found = diff_modules(before, after)
+    if computation:
+        found = diff_of_computation(found, computation)
+    return diff_view(before, after, found)
