@@ -5,13 +5,14 @@ no network, no clock. See README.md for the grammar notes and known gaps.
 """
 
 from hlo_parser.computation import Computation
-from hlo_parser.errors import HloSyntaxError, Span, Unparsed
+from hlo_parser.errors import HloProtoError, HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import Frame, FrameTables, SourceLocation
 from hlo_parser.groups import ReplicaGroups
 from hlo_parser.instruction import Instruction
 from hlo_parser.interner import Interner, InternerStats
 from hlo_parser.module import Header, Module
 from hlo_parser.parse import parse_module
+from hlo_parser.proto import parse_proto
 from hlo_parser.shapes import Shape
 from hlo_parser.values import Callee, Literal, Metadata
 
@@ -21,6 +22,7 @@ __all__ = [
     "Frame",
     "FrameTables",
     "Header",
+    "HloProtoError",
     "HloSyntaxError",
     "Instruction",
     "Interner",
@@ -34,4 +36,5 @@ __all__ = [
     "Span",
     "Unparsed",
     "parse_module",
+    "parse_proto",
 ]

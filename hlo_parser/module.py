@@ -7,6 +7,7 @@ Computations and instructions are shared with other modules, so whatever depends
 from __future__ import annotations
 
 from bisect import bisect_right
+from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from hlo_parser.frames import FrameTables, SourceLocation
 from hlo_parser.values import int_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hlo_parser.computation import Computation
     from hlo_parser.errors import Unparsed
@@ -137,6 +138,15 @@ class Module:
         """
         return self._pieces.as_read()
 
+    def noting(self, unparsed: Iterable[Unparsed]) -> Module:
+        """This module with more that was not understood."""
+        more = tuple(unparsed)
+        if not more:
+            return self
+        made = copy(self)
+        made.unparsed = tuple(sorted((*self.unparsed, *more), key=_by_place))
+        return made
+
     def get(self, name: str) -> Computation | None:
         """The (first) computation of that name."""
         if self._by_name is None:
@@ -206,3 +216,7 @@ class Module:
             column=metadata.source_column,
             end_line=metadata.source_end_line,
         )
+
+
+def _by_place(unparsed: Unparsed) -> tuple[int, int]:
+    return unparsed.span.line, unparsed.span.column

@@ -1,0 +1,9 @@
+"""HloProto (`.hlo.pb`) to modules, by way of the text XLA prints of them.
+
+`parse_proto` is the door. Behind it: `wire.py` decodes with the fields of `schema.py`,
+`module_text.py` and the files it uses print what was decoded, and the parser of texts reads it.
+"""
+
+from hlo_parser.proto.reading import parse_proto
+
+__all__ = ["parse_proto"]

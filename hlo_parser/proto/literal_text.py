@@ -128,7 +128,9 @@ def _floats(data: bytes, word: str) -> list[str]:
 
 def _complexes(data: bytes, word: str) -> list[str]:
     parts = _floats(data, word)
-    return [f"({real}, {imaginary})" for real, imaginary in zip(parts[::2], parts[1::2], strict=False)]
+    return [
+        f"({real}, {imaginary})" for real, imaginary in zip(parts[::2], parts[1::2], strict=False)
+    ]
 
 
 def _words(numbers: Sequence[int]) -> list[str]:

@@ -13,8 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hlo_parser.proto.attributes import Line, own_attributes
+from hlo_parser.proto.attributes import TYPED_BY_OPERAND, own_attributes
+from hlo_parser.proto.call_order import printed_order
 from hlo_parser.proto.header_text import frame_lines, header_text
+from hlo_parser.proto.line import Line
 from hlo_parser.proto.names import Names
 from hlo_parser.proto.schema import (
     HloComputationProto,
@@ -47,7 +49,7 @@ class Rendering(NamedTuple):
 
 
 def render(module: HloModuleProto) -> Rendering:
-    """The text of a module, its computations in the order of the proto."""
+    """The text of a module."""
     notes: list[str] = []
     page = _Page()
     texts = SharedTexts(module.payloads)
@@ -58,7 +60,8 @@ def render(module: HloModuleProto) -> Rendering:
     callees = Names()
     named = [_Named(proto, callees, texts) for proto in module.computations]
     sequences = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}
-    for computation in named:
+    for position in printed_order(module.computations):
+        computation = named[position]
         is_entry = computation.proto.id == module.entry_computation_id
         computation.add_to(page, sequences.get(computation.proto.id), is_entry=is_entry)
     texts.see(module, HloModuleProto)
@@ -67,7 +70,7 @@ def render(module: HloModuleProto) -> Rendering:
         for (kind, number), times in sorted(texts.unknown.items())
     ]
     faults = [Fault(1, page.lines[0], reason) for reason in unknown]
-    return Rendering("\n".join(page.lines), (*faults, *page.faults))
+    return Rendering("\n".join(page.lines) + "\n", (*faults, *page.faults))
 
 
 class _Page:
@@ -87,7 +90,16 @@ class _Page:
 class _Named:
     """A computation whose instructions have their names; prints itself when all callees do."""
 
-    __slots__ = ("callees", "name", "names", "notes", "positions", "printed_names", "proto", "texts")
+    __slots__ = (
+        "callees",
+        "name",
+        "names",
+        "notes",
+        "positions",
+        "printed_names",
+        "proto",
+        "texts",
+    )
 
     def __init__(self, proto: HloComputationProto, callees: Names, texts: SharedTexts) -> None:
         self.proto = proto
@@ -161,7 +173,7 @@ class _Named:
         line = Line(
             proto=proto,
             opcode=opcode,
-            operand_type=self._operand_type(proto),
+            operand_type=self._operand_type(proto) if opcode in TYPED_BY_OPERAND else "",
             callees=tuple(
                 self.callees.printed(number, "computation", notes)
                 for number in proto.called_computation_ids
@@ -209,9 +221,7 @@ class _Named:
             yield f"origin={texts.origin(proto.original_value, notes)}"
         if metadata := texts.metadata(proto.metadata, notes):
             yield f"metadata={{{metadata}}}"
-        payload = (
-            proto.backend_config_payload if proto.HasField("backend_config_payload") else None
-        )
+        payload = proto.backend_config_payload if proto.HasField("backend_config_payload") else None
         if config := texts.backend_config(proto.backend_config, payload, notes):
             yield f"backend_config={config}"
 

@@ -171,7 +171,9 @@ def _memory_space(layout: LayoutProto, _notes: list[str]) -> str:
 def _splits(layout: LayoutProto, _notes: list[str]) -> str:
     if not layout.split_configs:
         return ""
-    splits = (f"({split.dimension}:{int_list(split.split_indices)})" for split in layout.split_configs)
+    splits = (
+        f"({split.dimension}:{int_list(split.split_indices)})" for split in layout.split_configs
+    )
     return "SC" + "".join(splits)
 
 

@@ -25,7 +25,7 @@ from hlo_parser.values import escape
 
 _KEY = re.compile(r"[A-Za-z_][\w.\-]*+", re.ASCII)
 _JSON_PIECE = re.compile(rb'[^{}"]++|"(?:[^"\\]++|\\.)*+"|[{}]', re.S)
-_RAW_NAME = re.compile(rb"[ !#-\[\]-~]*+")
+_is_printable = re.compile(rb"[ !#-\[\]-~]*+").fullmatch
 
 
 def quoted(raw: bytes) -> str:
@@ -75,54 +75,46 @@ def frontend_attributes_text(entries: Sequence[MapEntry], notes: list[str]) -> s
 
 
 def metadata_text(metadata: OpMetadata, payloads: Sequence[bytes], notes: list[str]) -> str:
-    """What stands in `metadata={...}` (hlo_instruction.cc, OpMetadataToString); may be empty.
+    """What stands in `metadata={...}` (hlo_instruction.cc, OpMetadataToString).
 
-    XLA prints it only when one of the main fields is set (hlo_instruction.cc, PrintExtraAttributes).
+    Empty where XLA prints none: when no main field is set.
     """
-    has_payload = metadata.HasField("metadata_payload")
-    if not (
+    payload = ""
+    if metadata.HasField("metadata_payload"):
+        payload = quoted(payload_bytes(metadata.metadata_payload, payloads, notes))
+    if not (payload or _has_main_field(metadata)):
+        return ""
+    parts = {
+        "op_type": metadata.op_type and quoted(metadata.op_type),
+        "op_name": metadata.op_name and quoted(metadata.op_name),
+        "source_file": metadata.source_file and quoted(metadata.source_file),
+        "source_line": metadata.source_line,
+        "source_end_line": metadata.source_end_line,
+        "source_column": metadata.source_column,
+        "source_end_column": metadata.source_end_column,
+        "profile_type": metadata.profile_type and braced(metadata.profile_type),
+        "deduplicated_name": metadata.deduplicated_name and quoted(metadata.deduplicated_name),
+        "preserve_layout": metadata.preserve_layout and "true",
+        "scheduling_name": metadata.scheduling_name and _unescaped(metadata.scheduling_name),
+        "stack_frame_id": metadata.stack_frame_id,
+        "metadata_payload": payload,
+    }
+    return " ".join(f"{key}={value}" for key, value in parts.items() if value)
+
+
+def _has_main_field(metadata: OpMetadata) -> bool:
+    return bool(
         metadata.op_type
         or metadata.op_name
         or metadata.source_file
         or metadata.scheduling_name
         or metadata.stack_frame_id
-        or has_payload
-    ):
-        return ""
-    parts: list[str] = []
+    )
 
-    def add(key: str, value: object) -> None:
-        parts.append(f"{key}={value}")
 
-    for key, raw in (
-        ("op_type", metadata.op_type),
-        ("op_name", metadata.op_name),
-        ("source_file", metadata.source_file),
-    ):
-        if raw:
-            add(key, quoted(raw))
-    for key, number in (
-        ("source_line", metadata.source_line),
-        ("source_end_line", metadata.source_end_line),
-        ("source_column", metadata.source_column),
-        ("source_end_column", metadata.source_end_column),
-    ):
-        if number:
-            add(key, number)
-    if metadata.profile_type:
-        add("profile_type", braced(metadata.profile_type))
-    if metadata.deduplicated_name:
-        add("deduplicated_name", quoted(metadata.deduplicated_name))
-    if metadata.preserve_layout:
-        add("preserve_layout", "true")
-    if raw := metadata.scheduling_name:
-        # The one string XLA does not escape.
-        add("scheduling_name", f'"{raw.decode()}"' if _RAW_NAME.fullmatch(raw) else quoted(raw))
-    if metadata.stack_frame_id:
-        add("stack_frame_id", metadata.stack_frame_id)
-    if has_payload:
-        add("metadata_payload", quoted(payload_bytes(metadata.metadata_payload, payloads, notes)))
-    return " ".join(parts)
+def _unescaped(raw: bytes) -> str:
+    """The one string that XLA prints as it is; escaped all the same where it would break out."""
+    return f'"{raw.decode("ascii")}"' if _is_printable(raw) else quoted(raw)
 
 
 def payload_bytes(payload: Payload, payloads: Sequence[bytes], notes: list[str]) -> bytes:
@@ -139,7 +131,7 @@ def payload_bytes(payload: Payload, payloads: Sequence[bytes], notes: list[str])
 
 
 def window_text(window: Window) -> str:
-    """`{size=3x3 stride=2x2 ...}`, parts only where they say something; empty without dimensions."""
+    """`{size=3x3 stride=2x2 ...}`, parts that say nothing left out; empty without dimensions."""
     dimensions = window.dimensions
     if not dimensions:
         return ""
@@ -172,7 +164,7 @@ def padding_text(padding: PaddingConfig) -> str:
     )
 
 
-def dimension_labels(numbers: ConvolutionDimensionNumbers, notes: list[str]) -> str:
+def dimension_labels_text(numbers: ConvolutionDimensionNumbers, notes: list[str]) -> str:
     """`b01f_01io->b01f` (hlo_instruction.cc, ConvolutionDimensionNumbersToString)."""
     lhs = {numbers.input_batch_dimension: "b", numbers.input_feature_dimension: "f"}
     rhs = {

@@ -60,7 +60,8 @@ def message_kinds() -> tuple[type[Message], ...]:
 def fields_of(kind: type[Message]) -> tuple[Field, ...]:
     """The fields of a message, in the order of the schema."""
     return tuple(
-        _field(name, hint) for name, hint in type_hints(kind, include_extras=True).items()
+        _field(name, hint)
+        for name, hint in type_hints(kind, include_extras=True).items()
         if get_origin(hint) is Annotated
     )
 
@@ -104,7 +105,12 @@ def _wire() -> _Wire:
         ).FromString
         for kind in message_kinds()
     }
-    return _Wire(decoders, DecodeError, UnknownFieldSet)
+    # The messages of our schema stand for protobuf's own, which know their fields at run time only.
+    return _Wire(
+        cast("dict[type[Message], Callable[[bytes], Message]]", decoders),
+        DecodeError,
+        cast("Callable[[Message], Iterable[_UnknownField]]", UnknownFieldSet),
+    )
 
 
 def decode(kind: type[Decoded], data: bytes) -> Decoded:
