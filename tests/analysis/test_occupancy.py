@@ -1,0 +1,38 @@
+"""The busiest position: by hand, and against counting every byte at every position."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis.occupancy import Busiest, Stay, busiest
+
+
+def test_bytes_held_twice_count_once() -> None:
+    assert busiest([Stay(0, 4, 0, 100), Stay(2, 3, 50, 120), Stay(5, 9, 0, 119)]) == Busiest(2, 120)
+
+
+def test_what_ends_and_what_starts_at_one_position_are_both_there() -> None:
+    assert busiest([Stay(0, 3, 0, 10), Stay(3, 5, 10, 20)]) == Busiest(3, 20)
+    assert busiest([Stay(0, 2, 0, 10), Stay(3, 5, 10, 21)]) == Busiest(3, 11)
+
+
+def test_the_first_of_equally_busy_positions_is_told() -> None:
+    assert busiest([Stay(7, 8, 0, 10), Stay(2, 3, 0, 10)]) == Busiest(2, 10)
+
+
+def test_nothing_held() -> None:
+    assert busiest([]) is None
+    assert busiest([Stay(0, 5, 8, 8), Stay(5, 4, 0, 8)]) is None
+
+
+SPANS = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted)
+STAYS = st.builds(lambda t, b: Stay(t[0], t[1], b[0], b[1]), SPANS, SPANS)
+
+
+@given(st.lists(STAYS, max_size=12))
+def test_every_byte_is_counted_once(stays: list[Stay]) -> None:
+    held = [
+        len({b for s in stays if s.start <= position <= s.end for b in range(s.low, s.high)})
+        for position in range(13)
+    ]
+    most = max(held)
+    assert busiest(stays) == (Busiest(held.index(most), most) if most else None)
