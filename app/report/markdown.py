@@ -22,8 +22,11 @@ _MAX_FINDINGS = 10
 _MAX_LISTED = 8
 _MAX_CODE = 400
 
-# Also `@` and `#`: a mention notifies people, a number links to a thread.
-_ACTIVE = re.compile(r"[\\`*_{}\[\]()<>#+!|~@&$:=-]")
+# What acts in the middle of a line; parentheses do so only behind a bracket. `@` notifies people,
+# `#` links to a thread, and forges make links of bare addresses.
+_ACTIVE = re.compile(r"[\\`*_{}\[\]<>#!|~@&$]|:(?=//)|(?<=www)\.", re.I)
+# With the signs of lists, rulers and underlines, what acts at the start of a line.
+_LIST_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
 
 
 def report_markdown(report: Report, *, link: str = "") -> str:
@@ -57,12 +60,16 @@ def escaped(text: str) -> str:
 
     def neutral(match: re.Match[str]) -> str:
         char = match[0]
-        if char in "@#":
+        if char in "@#:.":
             # A backslash does not keep forges from linking; an entity does.
             return f"&#{ord(char)};"
         return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, f"\\{char}")
 
-    return _ACTIVE.sub(neutral, one_line)
+    text = _ACTIVE.sub(neutral, one_line)
+    if text[:1] in ("-", "+", "="):
+        return f"\\{text}"
+    number = _LIST_NUMBER.match(text)
+    return f"{number[0]}\\{text[number.end() :]}" if number else text
 
 
 def code(text: str) -> str:
@@ -109,9 +116,9 @@ def _finding_text(finding: Finding, *, headed: bool) -> str:
 def _advice(finding: Finding) -> list[str]:
     lines: list[str] = []
     for workaround in finding.workarounds:
-        flags = " ".join(code(flag) for flag in workaround.flags)
-        releases = f" (jaxlib {escaped(workaround.releases)})" if workaround.releases else ""
-        lines.append(f"- To try: {escaped(workaround.text)} {flags}{releases}".rstrip())
+        parts = [escaped(workaround.text), *(code(flag) for flag in workaround.flags)]
+        parts += [f"(jaxlib {escaped(workaround.releases)})"] if workaround.releases else []
+        lines.append(f"- To try: {' '.join(parts)}")
     for item in finding.upstream:
         parts = [code(item.ref)]
         parts += [f"affects {escaped(item.affects)}"] if item.affects else []
