@@ -65,6 +65,8 @@ class Settings:
     """Folder of the server's database and files; made when missing."""
     min_free_bytes: int = 256 * _MIB
     """Bytes of that folder's disk that uploads must leave free."""
+    report_days: int = 90
+    """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
     job_workers: int = 2
     """Analyses that run at once."""
     max_open_jobs: int = 200

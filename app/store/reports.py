@@ -119,6 +119,12 @@ class Reports:
                 self._blobs.delete(blob)
         return bool(gone)
 
+    def expire(self, *, before: float) -> int:
+        """Delete the reports whose analysis ended before that time; says how many."""
+        with self._reading.connect() as connection:
+            old = connection.scalars(select(report.c.key).where(report.c.finished < before)).all()
+        return sum(self.delete(key) for key in old)
+
     def drop_unreferenced_blobs(self) -> int:
         """Delete blobs that no report holds on to, left by a crash; says how many."""
         with self._engine.begin() as connection:

@@ -45,6 +45,15 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorBody} for status in sorted({400, 422, 429, 500, *statuses})}
 
 
+def _errors_of_stream(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    # With a model, FastAPI would give an error the stream's own media type.
+    schema = {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}
+    return {
+        status: {"description": "Error", "content": {"application/json": {"schema": schema}}}
+        for status in _errors(*statuses)
+    }
+
+
 _UPLOAD_ERRORS = _errors(401, 403, 408, 413, 415, 503, 507)
 _RAW_BODY: dict[str, Any] = {
     "requestBody": {
@@ -199,7 +208,7 @@ async def _stream_slot(request: Request, services: InServices) -> AsyncIterator[
 @router.get(
     "/reports/{report_id}/events",
     response_class=EventSourceResponse,
-    responses=_errors(404),
+    responses=_errors_of_stream(404),
     operation_id="watch_report",
     summary="Follow the analysis as server-sent events",
 )

@@ -1,5 +1,8 @@
 """The application: rooms put together at start, taken apart at the end."""
 
+import asyncio
+import logging
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
@@ -21,6 +24,11 @@ from app.web.guard import Guard
 from app.web.problems import handle
 from app.web.rates import Rate
 from app.web.services import Services
+
+_LOG = logging.getLogger(__name__)
+
+_SWEEP_S = 3600.0
+_DAY_S = 86400.0
 
 RunnerFor = Callable[[Store, Settings], Runner]
 
@@ -53,6 +61,8 @@ def create_app(
             stack.callback(services.shelf.close)
             stack.push_async_callback(run_in_threadpool, runner.stop)
             runner.start()
+            sweeping = asyncio.create_task(_sweep(opened, settings.report_days))
+            stack.callback(sweeping.cancel)
             yield
 
     app = FastAPI(
@@ -76,3 +86,14 @@ def create_app(
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=5)
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+async def _sweep(store: Store, report_days: int) -> None:
+    """Delete what has had its days, now and every hour."""
+    while report_days:
+        try:
+            before = time.time() - report_days * _DAY_S
+            await run_in_threadpool(store.reports.expire, before=before)
+        except (OSError, StoreUnavailable):
+            _LOG.exception("old reports could not be deleted; trying again in an hour")
+        await asyncio.sleep(_SWEEP_S)

@@ -107,6 +107,17 @@ class TestReports:
         assert list(store.blobs.kept()) == []
         assert not store.reports.delete("0" * 64)
 
+    def test_what_ended_long_ago_is_deleted(self, store: Store) -> None:
+        old, fresh, waiting = create(store, b"old"), create(store, b"fresh"), create(store)
+        for secrets, ended in ((old, 100.0), (fresh, 200.0)):
+            job = claim(store)
+            assert job.report_key == found(store, secrets).key
+            store.jobs.fail(job, Problem("x", "x"), now=ended)
+        assert store.reports.expire(before=150.0) == 1
+        assert store.reports.find(old.report_id) is None
+        assert found(store, fresh).state == "failed"
+        assert found(store, waiting).state == "queued"
+
     def test_a_chosen_id_is_used(self, store: Store) -> None:
         secrets = Secrets("a" * 32, "b" * 32)
         new = NewReport("x", Question(), (ReceivedFile("log", "l", received(store, b"l")),))

@@ -1,6 +1,7 @@
 """The API from a sender's side: send, wait, read, delete; with the real analysis behind it."""
 
 import json
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -8,7 +9,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from web.asking import HLO, app_of, kept_files, small_dump, tar_of, until_over
+from app.settings import Settings
+from app.store import NewReport, Problem, Question, ReceivedFile, Store
+from app.web import create_app
+from web.asking import HLO, IdleRunner, app_of, kept_files, small_dump, tar_of, until_over
 
 REPORTS = "/api/v1/reports"
 Start = Callable[..., TestClient]
@@ -131,6 +135,29 @@ def test_what_is_no_dump_fails_with_its_reason(working: TestClient, body: bytes,
     page = working.get(state["url"], headers={"accept": "text/html"})
     assert page.status_code == 200
     assert "There is no report on dump.tar.gz" in page.text
+
+
+def test_old_reports_are_gone_after_a_start(settings: Settings) -> None:
+    def created_long_ago(days: int) -> str:
+        with Store(settings.data_dir) as store:
+            with store.blobs.receive() as writer:
+                writer.write(b"log")
+                file = ReceivedFile("log", "run.log", writer.finish())
+            new = NewReport("run.log", Question(), (file,))
+            then = time.time() - days * 86400
+            secrets = store.reports.create(new, now=then)
+            job = store.jobs.claim("w", now=then, lease_s=60)
+            assert job is not None
+            store.jobs.fail(job, Problem("x", "x"), now=then)
+        return secrets.report_id
+
+    old, fresh = created_long_ago(91), created_long_ago(89)
+    app = create_app(settings, runner_for=IdleRunner)
+    with TestClient(app, base_url="http://localhost") as client:
+        deadline = time.monotonic() + 20
+        while client.get(f"{REPORTS}/{old}").status_code != 404:
+            assert time.monotonic() < deadline
+        assert client.get(f"{REPORTS}/{fresh}").status_code == 200
 
 
 def test_what_is_not_over_is_not_ready(client: TestClient) -> None:
