@@ -204,10 +204,10 @@ def _is_notable(dumps: tuple[Dump, ...], index: int, events: Events) -> bool:
     if any(event.group != "minor" for event in events.get(index, ())):
         return True
     before, dump = dumps[index - 1], dumps[index]
+    if collective_counts(dump) != collective_counts(before):
+        return True
     moved = abs(dump.instructions - before.instructions)
-    return moved > _NOTABLE_SHARE * max(before.instructions, 1) or collective_counts(
-        dump
-    ) != collective_counts(before)
+    return moved > _NOTABLE_SHARE * max(before.instructions, 1)
 
 
 def _pass_row(
