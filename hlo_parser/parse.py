@@ -221,11 +221,15 @@ class _Reading:
             if block is None or not startswith(block.raw, position):
                 block = self._block_at(position)
                 if block is None:
-                    self.line, self.marked, self.cutter.end = line, position, position
+                    if previous is not None:
+                        self.cutter.end = position
+                    self.line, self.marked = line, position
                     position = self._odd_computation(position)
                     line = self._line_at(position)
                     previous, guess = None, None
                     continue
+                if previous is None:
+                    self.cutter.keep_to(position)
                 self.interner.follow(previous, block, guess)
             computations.append(block.computation)
             first_lines.append(line)
@@ -235,7 +239,9 @@ class _Reading:
             position += block.size
             previous, guess = block, block.following
         # The last block may hold line breaks that the text does not.
-        self.line, self.marked, self.cutter.end = line - (position - size), size, position
+        self.line, self.marked = line - (position - size), size
+        if previous is not None:
+            self.cutter.end = position
         self.instruction_count += instructions
 
     def _blank_line(self, position: int) -> int:
