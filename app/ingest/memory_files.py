@@ -19,9 +19,9 @@ from app.model.dump import (
     LiveRange,
     LiveRanges,
     MemoryReport,
-    MemorySpace,
     ValuePositions,
 )
+from app.model.memory import MemorySpace
 
 MEMORY_KINDS: frozenset[FileKind] = frozenset(
     ("buffer_assignment", "buffer_values", "live_range", "memory_report")
@@ -204,7 +204,11 @@ def read_memory_report(text: str, *, file: str, module_id: str) -> MemoryReport:
         if found := _TOTAL.match(line):
             total += int(found["bytes"])
             if space is not None:
-                spaces.append(MemorySpace(int(space["color"]), space["name"], int(found["bytes"])))
+                spaces.append(
+                    MemorySpace(
+                        color=int(space["color"]), name=space["name"], bytes=int(found["bytes"])
+                    )
+                )
         elif line.startswith("Memory Space:"):
             space = _SPACE.match(line)
         elif line.startswith("Allocations sorted by size with"):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.model.memory import MemorySpace
 from app.model.report import Coverage, Input
 from hlo_parser import Module
 
@@ -162,15 +163,6 @@ class ValuePositions:
     module_id: str
     values: Mapping[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]
     total_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySpace:
-    """One memory space of a memory report: its `color`, what XLA calls it, its bytes."""
-
-    color: int
-    name: str
-    total_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
+from app.model.memory import AsyncBuffers, LoopBuffer, Memory
 from app.model.report import (
     Collective,
     Environment,
@@ -152,12 +153,27 @@ class ModuleDiff:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryProfile:
+    """Where the bytes of a module go, with all buffers of loops and asynchronous operations.
+
+    `memory` is what a report shows of it. `loop_buffers` are those of all loops in the text, by
+    loop and element; `async_buffers` the asynchronous operations whose operand is overwritten or
+    shares memory with the result.
+    """
+
+    memory: Memory
+    loop_buffers: tuple[LoopBuffer, ...]
+    async_buffers: tuple[AsyncBuffers, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All that is known before any rule speaks.
 
     `dump` is None when only a log was given. `failing` is the module that was being compiled when
     the run died; `failure` the located first cause. `hung` is true where the log or the user says
-    that the run hung. Loops and collectives are keyed by module id.
+    that the run hung. Loops, collectives and memory are keyed by module id; a module without a
+    buffer assignment has no memory profile.
     """
 
     dump: DumpContents | None
@@ -172,6 +188,9 @@ class Facts:
         default_factory=dict[str, tuple[Collective, ...]]
     )
     hung: bool = False
+    memory: Mapping[str, tuple[MemoryProfile, ...]] = field(
+        default_factory=dict[str, tuple[MemoryProfile, ...]]
+    )
 
     @property
     def modules(self) -> tuple[ModuleHistory, ...]:

@@ -10,6 +10,10 @@ from typing import Literal
 
 import msgspec
 
+from app.model.memory import Memory
+from app.model.source import Frame as Frame
+from app.model.source import Source, Struct
+
 SCHEMA_VERSION = 1
 
 Severity = Literal["error", "warning", "note"]
@@ -41,31 +45,6 @@ LoopEventKind = Literal[
 ]
 
 
-class Struct(msgspec.Struct, frozen=True):
-    """Base of all report values: immutable and compared by value.
-
-    Built by keyword too, but msgspec does not hand `kw_only` down, so each class says it.
-    """
-
-
-class Frame(Struct, frozen=True, kw_only=True):
-    """One call of the Python stack that traced an instruction."""
-
-    file: str
-    line: int
-    function: str | None = None
-
-
-class Source(Struct, frozen=True, kw_only=True):
-    """A place in the user's program; `frames` go from the innermost call outwards."""
-
-    file: str
-    line: int
-    column: int | None = None
-    function: str | None = None
-    frames: tuple[Frame, ...] = ()
-
-
 class Tool(Struct, frozen=True, kw_only=True):
     """The program that made the report."""
 
@@ -95,7 +74,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     jaxlib: Releases = Releases()
     num_partitions: int | None = None
     replica_count: int | None = None
-    flags: dict[str, str] = {}
+    flags: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     flags_from: tuple[str, ...] = ()
 
 
@@ -112,7 +91,7 @@ class Dump(Struct, frozen=True, kw_only=True):
     computations: int = 0
     changed: int = 0
     scheduled: bool = False
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = msgspec.field(default_factory=dict[str, int])
 
 
 class Module(Struct, frozen=True, kw_only=True):
@@ -186,7 +165,7 @@ class Loop(Struct, frozen=True, kw_only=True):
     induction: Induction | None = None
     first_dump: int = 0
     last_dump: int = 0
-    collectives: dict[str, int] = {}
+    collectives: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     events: tuple[LoopEvent, ...] = ()
     carry: tuple[CarriedElement, ...] = ()
     collective_bytes: int | None = None
@@ -345,7 +324,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
     skipped: tuple[Skipped, ...] = ()
     skipped_count: int = 0
     remarks: tuple[str, ...] = ()
-    kinds: dict[str, int] = {}
+    kinds: dict[str, int] = msgspec.field(default_factory=dict[str, int])
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -358,6 +337,7 @@ class Report(Struct, frozen=True, kw_only=True):
     modules: tuple[Module, ...] = ()
     loops: tuple[Loop, ...] = ()
     collectives: tuple[Collective, ...] = ()
+    memory: tuple[Memory, ...] = ()
     failure: Failure | None = None
     findings: tuple[Finding, ...] = ()
     coverage: Coverage = Coverage()

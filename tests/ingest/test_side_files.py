@@ -21,9 +21,9 @@ from app.model.dump import (
     LiveRange,
     LiveRanges,
     MemoryReport,
-    MemorySpace,
     ValuePositions,
 )
+from app.model.memory import MemorySpace
 from ingest.archives import FIRST, LAST, WHOLE, load, tar_of
 
 
@@ -302,7 +302,10 @@ Total bytes: 28 (28B)
         "m",
         500,
         ((64, "f32[4,4], pred[]"), (1310720, "5\u00d7(s32[], f32[4,4])")),
-        (MemorySpace(0, "default", 472), MemorySpace(5, "host", 28)),
+        (
+            MemorySpace(color=0, name="default", bytes=472),
+            MemorySpace(color=5, name="host", bytes=28),
+        ),
     )
 
 
