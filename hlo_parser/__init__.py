@@ -5,6 +5,7 @@ no network, no clock. See README.md for the grammar notes and known gaps.
 """
 
 from hlo_parser.computation import Computation
+from hlo_parser.equality import Difference, modules_differ
 from hlo_parser.errors import HloProtoError, HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import Frame, FrameTables, SourceLocation
 from hlo_parser.groups import ReplicaGroups
@@ -12,6 +13,7 @@ from hlo_parser.instruction import Instruction
 from hlo_parser.interner import Interner, InternerStats
 from hlo_parser.module import Header, Module
 from hlo_parser.parse import parse_module
+from hlo_parser.printer import print_module
 from hlo_parser.proto import parse_proto
 from hlo_parser.shapes import Shape
 from hlo_parser.values import Callee, Literal, Metadata
@@ -19,6 +21,7 @@ from hlo_parser.values import Callee, Literal, Metadata
 __all__ = [
     "Callee",
     "Computation",
+    "Difference",
     "Frame",
     "FrameTables",
     "Header",
@@ -35,6 +38,8 @@ __all__ = [
     "SourceLocation",
     "Span",
     "Unparsed",
+    "modules_differ",
     "parse_module",
     "parse_proto",
+    "print_module",
 ]

@@ -8,12 +8,13 @@ the same id may mean another line in the next dump.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hlo_parser import grammar
 from hlo_parser.grammar import FrameParts
 from hlo_parser.patterns import STRING
-from hlo_parser.values import unquote
+from hlo_parser.values import escape, unquote
 
 _NAMES = rf"((?:\d++ {STRING}\n)*+)"
 _ROWS = r"((?:\d++ \{(?:[a-z_]++=\d++ ?+)*+\}\n)*+)"
@@ -71,6 +72,15 @@ def _rows(text: str) -> tuple[dict[str, int], ...]:
     )
 
 
+def _table(title: str, rows: Iterable[str]) -> str:
+    numbered = (f"{number} {row}\n" for number, row in enumerate(rows, 1))
+    return f"{title}\n{''.join(numbered)}"
+
+
+def _row_text(row: Mapping[str, int]) -> str:
+    return f"{{{' '.join(f'{key}={number}' for key, number in row.items())}}}"
+
+
 class FrameTables:
     """Frame ids to source places."""
 
@@ -91,6 +101,21 @@ class FrameTables:
     def from_text(cls, text: str) -> FrameTables:
         """Read the four tables; raises grammar.GrammarError."""
         return cls(_ordinary_parts(text) or grammar.read_frames(text))
+
+    def text(self) -> str:
+        """The four tables as XLA prints them, parents one too high; ends with a line break."""
+        rows = [
+            {**row, "parent_frame_id": max(row.get("parent_frame_id", 0) - self._offset, 0) + 1}
+            for row in self._frames
+        ]
+        return "\n".join(
+            (
+                _table("FileNames", (f'"{escape(text.encode())}"' for text in self._files)),
+                _table("FunctionNames", (f'"{escape(text.encode())}"' for text in self._functions)),
+                _table("FileLocations", map(_row_text, self._locations)),
+                _table("StackFrames", map(_row_text, rows)),
+            )
+        )
 
     def location(self, frame_id: int) -> SourceLocation | None:
         """The place of a 1-based frame id, None when the tables do not hold it.
@@ -123,7 +148,7 @@ class FrameTables:
             file=first.file,
             line=first.line,
             column=row.get("column"),
-            end_line=row.get("end_line"),
+            end_line=row.get("end_line") or None,
             function=first.function,
             frames=tuple(frames),
         )
