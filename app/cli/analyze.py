@@ -9,8 +9,8 @@ from pathlib import Path
 
 from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_output
-from app.cli.snippets import snippets_for
 from app.errors import NotADump, UsageError
+from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
 from app.model.report import Report, Severity
 from app.report.html import report_page
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         name = "stdin" if arguments.path == "-" else ""
         report = analyze(source, settings, question=question, name=name)
         near = [source.parent] if source is not None and arguments.path != "-" else []
-    snippets = snippets_for(report, [*near, *(Path(log).parent for log in arguments.log)])
+    snippets = read_source_lines(report, [*near, *(Path(log).parent for log in arguments.log)])
     if arguments.json:
         write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
     if arguments.html:

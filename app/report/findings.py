@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
+from app.model.source_lines import Snippet, SourceLines
 from app.report.page import (
     CulpritView,
     EvidenceLine,
@@ -21,7 +22,6 @@ from app.report.page import (
     WorkaroundView,
     rows_of,
 )
-from app.report.source_lines import Snippet, SourceLines
 from app.report.verdict import ranked_findings
 from app.report.wording import (
     CONFIDENCE_WORDS,

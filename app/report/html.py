@@ -16,6 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from app.model.report import Module, Report
+from app.model.source_lines import NO_SOURCE_LINES, SourceLines
 from app.report.charts import pass_figure
 from app.report.findings import finding_views
 from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
@@ -24,7 +25,6 @@ from app.report.loops import collective_sums, collective_views, loop_anchors, lo
 from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import events_by_dump, timeline_view
-from app.report.source_lines import NO_SOURCE_LINES, SourceLines
 from app.report.verdict import main_module, module_labels, verdict_of
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir

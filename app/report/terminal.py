@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.model.report import Confidence, Culprit, Evidence, Finding, Report, Severity
-from app.report.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
+from app.model.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
 from app.report.terminal_tables import print_heading, print_tables
 from app.report.verdict import Verdict, ranked_findings, verdict_of
 from app.report.wording import (

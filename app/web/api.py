@@ -70,6 +70,7 @@ _ANY_BODY: dict[str, Any] = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
+                    "additionalProperties": False,
                     "properties": {
                         "dump": {"type": "string", "format": "binary"},
                         "log": {

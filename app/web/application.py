@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
+from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -34,12 +35,17 @@ RunnerFor = Callable[[Store, Settings], Runner]
 
 
 def create_app(
-    settings: Settings, *, store: Store | None = None, runner_for: RunnerFor = LocalRunner
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    runner_for: RunnerFor = LocalRunner,
+    own_folders: Mapping[str, tuple[Path, ...]] | None = None,
 ) -> FastAPI:
     """The application; jobs are run while its lifespan lasts.
 
     `store` is used and left open where it is given; else the one of `settings.data_dir` is opened
-    and closed with the lifespan. `runner_for` makes what runs the jobs.
+    and closed with the lifespan. `runner_for` makes what runs the jobs,
+    `own_folders` is told in `Services`.
     """
 
     @asynccontextmanager
@@ -57,6 +63,7 @@ def create_app(
                 store=opened,
                 runner=runner,
                 upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
+                own_folders=own_folders or {},
             )
             stack.callback(services.shelf.close)
             stack.push_async_callback(run_in_threadpool, runner.stop)

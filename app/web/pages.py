@@ -12,6 +12,8 @@ from starlette.responses import (
     Response,
 )
 
+from app.ingest.source_lines import read_source_lines
+from app.model.source_lines import NO_SOURCE_LINES
 from app.report.html import PageLinks, report_page
 from app.report.markdown import report_markdown
 from app.store import ReportRow, Secrets, hash_of
@@ -76,10 +78,13 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
     if not row.attached("bundle"):
         return _job_page(services, row, report_id, site)
     here = f"/r/{report_id}"
+    folders = services.own_folders.get(report_id)
     with open_bundle(services, row) as bundle:
+        shown = bundle.report()
         page = report_page(
-            bundle.report(),
+            shown,
             links=PageLinks(report=here, json=f"{here}/report.json", markdown=f"{here}/report.md"),
+            source_lines=read_source_lines(shown, folders) if folders else NO_SOURCE_LINES,
             base_context={"site": site},
         )
     return HTMLResponse(page)

@@ -37,18 +37,22 @@ def serve(
         KeyboardInterrupt: it was interrupted.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    # It warns of every malformed form; the answer and the status say that already.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     with (
         _listening(host, port) as listener,
         Store(settings.data_dir, floor_bytes=settings.min_free_bytes) as store,
     ):
         base = settings.base_url.rstrip("/") or _address_of(listener)
         print(f"hloscope serves {base}/", flush=True)
+        own_folders: dict[str, tuple[Path, ...]] = {}
         if sample is not None or logs:
             report_id = place_sample(store, sample, logs)
+            own_folders[report_id] = tuple(p.parent for p in (sample, *logs) if p is not None)
             print(f"The sample's report: {base}/r/{report_id}", flush=True)
         server = uvicorn.Server(
             uvicorn.Config(
-                create_app(settings, store=store),
+                create_app(settings, store=store, own_folders=own_folders),
                 log_config=None,
                 access_log=False,
                 server_header=False,

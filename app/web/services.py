@@ -1,7 +1,9 @@
 """What the handlers of one application share, made once when it starts."""
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from starlette.requests import Request
 
@@ -17,12 +19,17 @@ from app.web.shelf import Shelf
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Settings, the store, the runner of jobs, and the counters that limits need."""
+    """Settings, the store, the runner of jobs, and the counters that limits need.
+
+    `own_folders` are, by report id, folders of the person who runs the server in which files that
+    the report names are looked up; an upload has none.
+    """
 
     settings: Settings
     store: Store
     runner: Runner
     upload_rate: Rate
+    own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))

@@ -1,21 +1,21 @@
 """The lines of the user's program around the places a report names, where the files are at hand.
 
-Only the command line does this, on the user's own machine: a server never opens a path that a
-dump names. A file is taken from the path in the dump, or, where that does not exist, from a folder
-nearby by its name.
+Only for dumps that the user names on the command line, on the user's own machine: nothing that
+comes in by upload has its files opened. A file is taken from the path in the dump, or, where that
+does not exist, from a folder nearby by its name.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from app.model.report import Report, Source
-from app.report.terminal import Snippet, SourceLines
+from app.model.source_lines import Snippet, SourceLines
 
 _CONTEXT = 2
 _MAX_FILE_BYTES = 4 << 20
 
 
-def snippets_for(report: Report, nearby: Sequence[Path]) -> SourceLines:
+def read_source_lines(report: Report, nearby: Sequence[Path]) -> SourceLines:
     """A snippet for every source place of the report's findings whose file can be read.
 
     `nearby` are folders to look in; the current one is always searched last.
