@@ -19,6 +19,7 @@ HOMES = {
     "alembic": {"app.store"},
     "backports": {"app.ingest", "app.bundle", "app.knowledge"},
     "fastapi": {"app.web"},
+    "google": {"hlo_parser"},
     "isal": {"app.ingest"},
     "jinja2": {"app.report", "app.web"},
     "lark": {"hlo_parser"},
