@@ -227,7 +227,7 @@ async def watch(
         if state != shown:
             shown = state
             yield ServerSentEvent(data=state, event="state")
-        if row.is_over:
+        if row.is_over or services.stopping.is_set():
             return
         await asyncio.sleep(_POLL_S)
         row = await run_in_threadpool(find_report, services, report_id)
@@ -266,7 +266,8 @@ async def _settled(
         while not row.is_over and time.monotonic() < deadline:
             await asyncio.sleep(min(_POLL_S, wait_s))
             newer = await run_in_threadpool(services.store.reports.find_key, row.key)
-            if newer is None or await request.is_disconnected():
+            is_left = services.stopping.is_set() or await request.is_disconnected()
+            if newer is None or is_left:
                 break
             row = newer
     return row

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -63,6 +64,7 @@ def create_app(
                 store=opened,
                 runner=runner,
                 upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
+                stopping=app.state.stopping,
                 own_folders=own_folders or {},
             )
             stack.callback(services.shelf.close)
@@ -83,6 +85,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.stopping = threading.Event()
     routers = (api.router, pages.router, texts.router)
     for router in routers:
         app.include_router(router)

@@ -4,8 +4,10 @@ import ipaddress
 import logging
 import os
 import socket
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -50,9 +52,10 @@ def serve(
             report_id = place_sample(store, sample, logs)
             own_folders[report_id] = tuple(p.parent for p in (sample, *logs) if p is not None)
             print(f"The sample's report: {base}/r/{report_id}", flush=True)
-        server = uvicorn.Server(
+        app = create_app(settings, store=store, own_folders=own_folders)
+        server = _Server(
             uvicorn.Config(
-                create_app(settings, store=store, own_folders=own_folders),
+                app,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -62,9 +65,22 @@ def serve(
                 timeout_graceful_shutdown=_GRACE_S,
                 ws="none",
                 lifespan="on",
-            )
+            ),
+            app.state.stopping,
         )
         server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Tells those who wait inside the application that it is about to end."""
+
+    def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping.set()
+        super().handle_exit(sig, frame)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,6 +1,7 @@
 """What the handlers of one application share, made once when it starts."""
 
 import hmac
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,13 +23,15 @@ class Services:
     """Settings, the store, the runner of jobs, and the counters that limits need.
 
     `own_folders` are, by report id, folders of the person who runs the server in which files that
-    the report names are looked up; an upload has none.
+    the report names are looked up; an upload has none. `stopping` is set when the server is asked
+    to end: whatever waits gives up.
     """
 
     settings: Settings
     store: Store
     runner: Runner
     upload_rate: Rate
+    stopping: threading.Event
     own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))

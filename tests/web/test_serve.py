@@ -27,7 +27,8 @@ from pathlib import Path
 from app.settings import Settings
 from app.web.serve import serve
 data, sample, log = map(Path, sys.argv[1:4])
-serve(Settings(data_dir=data, job_workers=1), port=0, sample=sample, logs=[log])
+settings = Settings(data_dir=data, job_workers=int(sys.argv[4]))
+serve(settings, port=0, sample=sample, logs=[log])
 """
 
 
@@ -51,13 +52,18 @@ def processes() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def launch(
-    processes: list[subprocess.Popen[str]], data: Path, sample: tuple[Path, Path]
+    processes: list[subprocess.Popen[str]],
+    data: Path,
+    sample: tuple[Path, Path],
+    *,
+    workers: int = 1,
 ) -> tuple[subprocess.Popen[str], str]:
     """A server in a process of its own, and the address of the sample's report."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(data), *map(str, sample)],
+        [sys.executable, "-c", RUN, str(data), *map(str, sample), str(workers)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     processes.append(process)
@@ -119,6 +125,23 @@ def test_a_child_does_not_outlive_a_server_that_is_killed(
     assert children
     assert [pid for pid in children if os.path.exists(f"/proc/{pid}/exe")] == []
     assert url
+
+
+def test_whoever_waits_is_let_go_at_the_end(
+    processes: list[subprocess.Popen[str]], tmp_path: Path, sample: tuple[Path, Path]
+) -> None:
+    process, url = launch(processes, tmp_path / "data", sample, workers=0)
+    state = url.replace("/r/", "/api/v1/reports/")
+    with httpx2.stream("GET", f"{state}/events", timeout=30) as events:
+        lines = events.iter_lines()
+        assert next(lines) == "event: state"
+        process.send_signal(signal.SIGTERM)
+        assert any("queued" in line for line in lines)
+    started = time.monotonic()
+    process.wait(20)
+    assert time.monotonic() - started < 3
+    assert process.stdout is not None
+    assert process.stdout.read() == ""
 
 
 def children_of(parent: int) -> list[int]:
