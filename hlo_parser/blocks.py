@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from hlo_parser import grammar, patterns
+from hlo_parser import grammar, patterns, values
 from hlo_parser.computation import Computation, Gap
 from hlo_parser.scan import is_closed_line
 
@@ -104,7 +104,9 @@ def _read_missing(
             if not is_closed_line(line):
                 return None
             try:
-                found[index] = reader.read(line.strip())
+                made = found[index] = reader.read(line.strip())
+                if values.holds_body(made.attribute_list.text):
+                    refused.append((index, values.BODY_REASON))
             except grammar.GrammarError as error:
                 refused.append((index, error.message))
     if not refused:

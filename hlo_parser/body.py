@@ -6,7 +6,7 @@ does not understand as gaps, up to the closing brace or to where the next comput
 
 from __future__ import annotations
 
-from hlo_parser import grammar
+from hlo_parser import grammar, values
 from hlo_parser.computation import Computation, Gap
 from hlo_parser.instruction import Instruction
 from hlo_parser.lines import LineReader
@@ -70,6 +70,8 @@ class BodyReader:
             return
         self.instructions.append(instruction)
         self.offsets.append(self._line(start))
+        if values.holds_body(instruction.attribute_list.text):
+            self._gap(start, end, values.BODY_REASON)
 
     def _line(self, position: int) -> int:
         """0-based line within the computation; positions must not go back."""

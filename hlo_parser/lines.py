@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from hlo_parser import grammar, patterns
+from hlo_parser import grammar, patterns, values
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
 from hlo_parser.shapes import Shape
 
@@ -66,7 +66,7 @@ class LineReader:
             shape = self.shapes[shape_text] = Shape(shape_text)
         attributes = self.attribute_lists.get(tail)
         if attributes is None:
-            if _attribute_list(tail) is None:
+            if _attribute_list(tail) is None or values.holds_body(tail):
                 return None
             attributes = self.attribute_lists[tail] = AttributeList(tail, self.pool)
         instruction = Instruction(text, root is not None, name, shape, opcode, attributes)
@@ -110,7 +110,9 @@ class LineReader:
             attributes = AttributeList(tail, self.pool, parts.attributes)
             self.attribute_lists[tail] = attributes
         instruction = Instruction.from_parts(text, parts, shape, attributes)
-        self.instructions[text] = instruction
+        # One with a body in place is to be reported each time, so it is not remembered.
+        if not values.holds_body(tail):
+            self.instructions[text] = instruction
         return instruction
 
 

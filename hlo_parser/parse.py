@@ -124,11 +124,9 @@ class _Reading:
         self.unparsed.sort(key=_place)
 
     def _first_place(self) -> tuple[Span, str]:
-        if self.unparsed:
-            first = self.unparsed[0]
-            return first.span, first.text
-        line_text = decode(self.data[: min(self.scanner.line_end(0), 4 * _SHOWN)])
-        return Span(1, 1, 1, 1), line_text
+        """Where the first thing stands that is not understood, and its line."""
+        span = self.unparsed[0].span if self.unparsed else Span(1, 1, 1, 1)
+        return span, decode(self.data).split("\n")[span.line - 1]
 
     @property
     def scanner(self) -> Scanner:

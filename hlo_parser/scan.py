@@ -255,10 +255,12 @@ class _Statement:
         data, scanner = self.data, self.scanner
         if self.stack:
             following = self.position
-            return not self.nested and (
-                scanner.starts_instruction(following)
-                or scanner.starts_computation(following)
-                or _CLOSE_LINE.match(data, following) is not None
+            return scanner.starts_computation(following) or (
+                not self.nested
+                and (
+                    scanner.starts_instruction(following)
+                    or _CLOSE_LINE.match(data, following) is not None
+                )
             )
         last = place - 1
         while last > self.start and data[last] in b" \t\r":

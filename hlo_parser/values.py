@@ -32,6 +32,11 @@ CALLEE_KEYS = frozenset(
 )
 """Attributes whose values name computations (xla/hlo/parser/hlo_parser.cc)."""
 
+BODY_REASON = "a computation printed in place is kept as text only"
+
+_BODY = re.compile(
+    rf"(?:{'|'.join(sorted(CALLEE_KEYS))})=\s*+\{{[^{{}}\"=]*+(?:=|\{{[^{{}}\"=]*+=)"
+)
 _NAME = re.compile(r"%?([A-Za-z_][\w.\-]*+)", re.ASCII)
 _NAME_LIST = re.compile(r"\{[\s%\w.\-,]*+\}", re.ASCII)
 _INT = re.compile(r"-?\d++", re.ASCII)
@@ -183,6 +188,11 @@ def names_from_text(text: str) -> tuple[str, ...]:
     if text.startswith("{") and not _NAME_LIST.fullmatch(text):
         return ()
     return tuple(_NAME.findall(text))
+
+
+def holds_body(attributes: str) -> bool:
+    """Whether an attribute list holds a computation in place of a name (canonical printing)."""
+    return " = " in attributes and _BODY.search(attributes) is not None
 
 
 def config_from_text(text: str) -> object:
