@@ -189,16 +189,26 @@ def literal_text(literal: LiteralProto, notes: list[str], *, most: int = _MAX_EL
     if word not in _ELEMENTS or len(shape.dimensions) > _MAX_RANK:
         return "token" if word == "token" else ELIDED
     count = prod(max(size, 0) for size in shape.dimensions)
-    if count > most:
+    if count > most or _braces(shape.dimensions) > most:
         return ELIDED
     elements = _ELEMENTS[word](literal)
-    order = _logical_order(shape)
+    order = _logical_order(shape) if count else []
     if len(elements) < count or order is None:
         notes.append("the literal does not fit its shape")
         return ELIDED
     if not shape.dimensions:
         return {"0": "false", "1": "true"}[elements[0]] if word == "pred" else elements[0]
     return _nested(shape.dimensions, [elements[index] for index in order])
+
+
+def _braces(dimensions: Sequence[int]) -> int:
+    """How many innermost braces an array prints, even when it holds nothing."""
+    count = 1
+    for size in dimensions:
+        if size <= 0:
+            break
+        count *= size
+    return count
 
 
 def _logical_order(shape: ShapeProto) -> list[int] | None:

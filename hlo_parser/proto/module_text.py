@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlo_parser.proto.attributes import TYPED_BY_OPERAND, own_attributes
+from hlo_parser.proto.budget import Budget
 from hlo_parser.proto.call_order import printed_order
 from hlo_parser.proto.header_text import frame_lines, header_text
 from hlo_parser.proto.line import Line
@@ -48,17 +49,18 @@ class Rendering(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-def render(module: HloModuleProto) -> Rendering:
-    """The text of a module."""
+def render(module: HloModuleProto, size: int) -> Rendering:
+    """The text of a module that came in `size` bytes."""
+    budget = Budget(size)
     notes: list[str] = []
     page = _Page()
-    texts = SharedTexts(module.payloads)
+    texts = SharedTexts(module.payloads, budget)
     page.add(header_text(module, notes), notes)
     page.lines.append("")
     page.lines += frame_lines(module.stack_frame_index)
     page.lines.append("")
-    callees = Names()
-    named = [_Named(proto, callees, texts) for proto in module.computations]
+    callees = Names(budget)
+    named = [_Named(proto, callees, texts, budget) for proto in module.computations]
     sequences = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}
     for position in printed_order(module.computations):
         computation = named[position]
@@ -101,13 +103,15 @@ class _Named:
         "texts",
     )
 
-    def __init__(self, proto: HloComputationProto, callees: Names, texts: SharedTexts) -> None:
+    def __init__(
+        self, proto: HloComputationProto, callees: Names, texts: SharedTexts, budget: Budget
+    ) -> None:
         self.proto = proto
         self.callees = callees
         self.texts = texts
         self.notes: list[str] = []
         self.name = callees.add(proto.id, proto.name, self.notes)
-        self.names = Names()
+        self.names = Names(budget)
         self.positions: dict[int, int] = {}
         self.printed_names: list[tuple[str, list[str]]] = []
         for position, instruction in enumerate(proto.instructions):

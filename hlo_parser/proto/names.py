@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from hlo_parser.patterns import NAME
+from hlo_parser.proto.budget import Budget
 
 _is_name = re.compile(NAME, re.ASCII).fullmatch
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.\-]", re.ASCII)
@@ -28,11 +29,13 @@ def legal_name(raw: bytes, notes: list[str]) -> str:
 class Names:
     """The names of one scope."""
 
-    __slots__ = ("_by_id", "_taken")
+    __slots__ = ("_budget", "_by_id", "_next", "_taken")
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._by_id: dict[int, str] = {}
         self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
 
     def add(self, number: int, raw: bytes, notes: list[str]) -> str:
         """Take in a name and give it as printed, without `%`."""
@@ -49,9 +52,10 @@ class Names:
 
     def _free(self, name: str) -> str:
         """The first name of this beginning that nothing has yet."""
-        number = len(self._taken)
+        number = self._next.get(name, 1)
         while f"{name}.{number}" in self._taken:
             number += 1
+        self._next[name] = number + 1
         return f"{name}.{number}"
 
     def printed(self, number: int, what: str, notes: list[str]) -> str:
@@ -60,4 +64,4 @@ class Names:
         if name is None:
             notes.append(f"no {what} has the id {number}")
             return f"%missing.{number}"
-        return f"%{name}"
+        return self._budget.spend(f"%{name}")

@@ -47,7 +47,7 @@ def parse_proto(
         data = _unpacked(data, max_bytes)
     elif data.startswith(_ZSTD):
         raise HloProtoError("compressed with zstd, which is not read here")
-    rendering = render(_module_in(data))
+    rendering = render(_module_in(data), len(data))
     try:
         module = parse_module(rendering.text, interner=interner)
     except HloSyntaxError as error:
@@ -82,7 +82,7 @@ def _unpacked(data: bytes, max_bytes: int) -> bytes:
 
 def _module_in(data: bytes) -> HloModuleProto:
     if not data:
-        raise HloProtoError("no HloProto: the file is empty")
+        raise HloProtoError("not an HLO module: no bytes at all")
     fault = ""
     for found in (_in_hlo_proto, _bare, _in_snapshot):
         try:
@@ -92,7 +92,7 @@ def _module_in(data: bytes) -> HloModuleProto:
             continue
         if _is_module(module):
             return module
-    raise HloProtoError(f"no HloProto: {fault or 'it holds no HLO module'}")
+    raise HloProtoError(f"not an HLO module: {fault or 'no instruction in it'}")
 
 
 def _in_hlo_proto(data: bytes) -> HloModuleProto:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hlo_parser.proto import schema
+from hlo_parser.proto.budget import Budget
 from hlo_parser.proto.literal_text import literal_text, typed_literal_text
 from hlo_parser.proto.shape_text import TYPE_WORDS, shape_text
 from hlo_parser.proto.sharding_text import sharding_text
@@ -27,13 +28,14 @@ _Make = Callable[[bytes, list[str]], str]
 class SharedTexts:
     """What turns the encoded parts of one module's instructions into text."""
 
-    __slots__ = ("_known", "_payloads", "unknown")
+    __slots__ = ("_budget", "_known", "_payloads", "unknown")
 
     unknown: dict[tuple[str, int], int]
     """How often each unknown field was met, by message and field number."""
 
-    def __init__(self, payloads: Sequence[bytes]) -> None:
+    def __init__(self, payloads: Sequence[bytes], budget: Budget) -> None:
         self._payloads = payloads
+        self._budget = budget
         self._known: dict[tuple[str, bytes], tuple[str, tuple[str, ...]]] = {}
         self.unknown = {}
 
@@ -55,7 +57,7 @@ class SharedTexts:
             known = self._known[kind, raw] = (make(raw, own), tuple(own))
         if known[1]:
             notes.extend(known[1])
-        return known[0]
+        return self._budget.spend(known[0])
 
     def shape(self, raw: bytes, notes: list[str]) -> str:
         """A shape with its layout."""
@@ -138,4 +140,4 @@ class SharedTexts:
         """The value of `backend_config`; empty when there is none."""
         if payload is not None:
             raw = payload_bytes(payload, self._payloads, notes)
-        return config_text(raw) if raw else ""
+        return self._budget.spend(config_text(raw)) if raw else ""

@@ -118,12 +118,9 @@ def decode(kind: type[Decoded], data: bytes) -> Decoded:
     wire = _wire()
     try:
         return cast("Decoded", wire.decoders[kind](data))
-    except wire.decode_error as error:
-        raise HloProtoError(f"damaged {kind.__name__}: {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    return str(error).removeprefix("Error parsing message with type ")[:200]
+    except wire.decode_error:
+        # What protobuf says of it differs between its implementations and names no place.
+        raise HloProtoError(f"{kind.__name__} is cut off or damaged") from None
 
 
 def unknown_fields(found: Message, kind: type[Message]) -> set[int]:
