@@ -1,0 +1,118 @@
+"""XLA's own HLO parser (jaxlib) as the judge of ours."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from hlo_parser import Instruction, Module
+from parser.hlo_proto import ComputationFacts, InstructionFacts, ModuleFacts, facts_of_proto
+
+_CHILD = Path(__file__).with_name("oracle_child.py")
+
+
+class Oracle:
+    """Asks a child process, and starts another when a text kills it."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Oracle":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._child is not None:
+            self._child.communicate()
+            self._child = None
+
+    def read(self, text: bytes) -> ModuleFacts | str:
+        """What XLA understood, or why it refused; `crashed` when the text killed it."""
+        if self._child is None:
+            self._child = subprocess.Popen(
+                [sys.executable, str(_CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        stdin, stdout = self._child.stdin, self._child.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(len(text).to_bytes(8, "big") + text)
+        stdin.flush()
+        head = stdout.read(9)
+        if len(head) < 9:
+            self._stop()
+            return "crashed"
+        answer = stdout.read(int.from_bytes(head[1:], "big"))
+        return facts_of_proto(answer) if head[:1] == b"+" else answer.decode()
+
+
+def facts_of_module(module: Module) -> ModuleFacts:
+    """The same facts from our parser."""
+    return ModuleFacts(
+        module.entry.name,
+        {
+            computation.name: ComputationFacts(
+                computation.root.name,
+                {made.name: _facts(made) for made in computation.instructions},
+            )
+            for computation in module.computations
+        },
+    )
+
+
+def _facts(instruction: Instruction) -> InstructionFacts:
+    callees = tuple(callee.name for callee in instruction.callees)
+    if instruction.opcode == "while":
+        # Printed condition first, kept body first (xla/hlo/ir/hlo_instructions.h).
+        callees = callees[::-1]
+    return InstructionFacts(
+        instruction.opcode, instruction.operands, callees, instruction.control_predecessors
+    )
+
+
+def as_printed(facts: ModuleFacts, printed: ModuleFacts) -> ModuleFacts:
+    """XLA's facts with the sugar of asynchronous instructions put back.
+
+    `reduce-scatter-start(...)` in a text becomes an async-start that calls a computation which
+    the text does not have; that computation's root has the real opcode and the callees. The
+    update and done instructions belong to the start they take as operand.
+    """
+    wrapped = {
+        name: computation.instructions[computation.root]
+        for name, computation in facts.computations.items()
+        if name not in printed.computations
+    }
+    return ModuleFacts(
+        facts.entry,
+        {
+            name: ComputationFacts(
+                computation.root,
+                {key: _sugared(key, computation, wrapped) for key in computation.instructions},
+            )
+            for name, computation in facts.computations.items()
+            if name not in wrapped
+        },
+    )
+
+
+def _sugared(
+    name: str, computation: ComputationFacts, wrapped: dict[str, InstructionFacts]
+) -> InstructionFacts:
+    made = start = computation.instructions[name]
+    while start.opcode in {"async-update", "async-done"}:
+        start = computation.instructions[start.operands[0]]
+    if start.opcode != "async-start" or start.callees[0] not in wrapped:
+        return made
+    inner = wrapped[start.callees[0]]
+    opcode = inner.opcode + made.opcode.removeprefix("async")
+    return replace(made, opcode=opcode, callees=inner.callees if made is start else ())

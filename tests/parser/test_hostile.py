@@ -1,0 +1,138 @@
+"""Hostile texts: four times the text takes about four times as long, and gets a clear answer."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from hlo_parser import HloSyntaxError, Module, parse_module
+
+SIZE = 4_000
+GROWTH = 4
+# Quadratic would be 16; the rest is noise of a busy machine.
+LIMIT = 10
+FLOOR_S = 0.01
+
+
+def body(*lines: str) -> str:
+    """A module whose entry has the lines and a root."""
+    middle = "".join(f"  {line}\n" for line in lines)
+    return f"HloModule m\n\nENTRY e {{\n{middle}  ROOT r = f32[] constant(0)\n}}\n\n"
+
+
+def before_entry(text: str) -> str:
+    """A module with the text in front of its entry."""
+    return f"HloModule m\n\n{text}\nENTRY e {{\n  ROOT r = f32[] constant(0)\n}}\n\n"
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "million-element literal": lambda n: body(f"c = f32[{n}] constant({{{'1.5, ' * n}}})"),
+    "literal in rows": lambda n: body(f"c = f32[{n},2] constant({{\n{'    {1, 2},' * n}\n  }})"),
+    "braces in an attribute": lambda n: body("c = f32[] add(r), k=" + "{" * n),
+    "closed braces": lambda n: body("c = f32[] add(r), k=" + "{" * n + "}" * n),
+    "many open values": lambda n: body("c = f32[] add(r)" + ", a={" * n),
+    "many attributes": lambda n: body("c = f32[] add(r)" + ", a=b" * n),
+    "many attributes, then junk": lambda n: body("c = f32[] add(r)" + ", a=b" * n + ", !!"),
+    "escaped quotes": lambda n: body('c = f32[] add(r), a="' + '\\"' * n),
+    "quotes in braces": lambda n: body("c = f32[] add(r), a={" + '"\\"' * n),
+    "open arguments": lambda n: body("c = f32[] add(" + "(" * n),
+    "deep arguments": lambda n: body("c = f32[] add(" + "(" * n + ")" * n + ")"),
+    "operands": lambda n: body("c = f32[] add(" + ", ".join(["r"] * n) + ")"),
+    "operands, then junk": lambda n: body("c = f32[] add(" + "r, " * n + "!)"),
+    "deep shape": lambda n: body("c = " + "(" * n + "f32[]" + ")" * n + " add(r)"),
+    "wide shape": lambda n: body("c = (" + ", ".join(["f32[2]{0:T(8)}"] * n) + ") add(r)"),
+    "dimensions": lambda n: body("c = f32[" + ",".join(["9"] * n) + "] add(r)"),
+    "deep configuration": lambda n: body(
+        "c = f32[] add(r), backend_config=" + '{"a":' * n + "}" * n
+    ),
+    "deep JSON list": lambda n: body(
+        'c = f32[] add(r), backend_config={"a":' + "[" * n + "]" * n + "}"
+    ),
+    "digits": lambda n: body("c = s32[] constant(" + "9" * n + ")"),
+    "a long name": lambda n: body("x" * n + " = f32[] add(r)"),
+    "a long line of junk": lambda n: body("?" * n),
+    "lines of junk": lambda n: body(*["junk !"] * n),
+    "instructions of junk": lambda n: body(*["%x = garbage !!"] * n),
+    "unclosed instructions": lambda n: body(*["%x = f32[] add("] * n),
+    "unclosed strings": lambda n: body(*['x = f32[] add(r), a="'] * n),
+    "an instruction of many lines": lambda n: body("x = f32[] add(r,\n" + "r,\n" * n + "r)"),
+    "instructions on one line": lambda n: before_entry("c { " + "p = f32[] iota() " * n + "}"),
+    "bodies in bodies": lambda n: before_entry("c {\n a = b()" + ", to_apply={ a = b()" * n),
+    "unclosed signatures": lambda n: before_entry("a(\n" * n),
+    "open comments": lambda n: before_entry("/*" * n),
+    "closed comments": lambda n: before_entry("/**/" * n),
+    "line comments": lambda n: before_entry("//\n" * n),
+    "blank lines": lambda n: before_entry("\n" * n),
+    "computations without bodies": lambda n: before_entry("a {\n" * n),
+    "empty computations": lambda n: before_entry("a {\n}\n" * n),
+    "odd computations": lambda n: before_entry("a {\n r = iota()\n}\n" * n),
+    "a header of braces": lambda n: body().replace("m\n", f"m, a={'{' * n}\n", 1),
+    "a header of lines": lambda n: body().replace("m\n", "m," + "\n" * n + "a=b\n", 1),
+    "half a frame table": lambda n: before_entry("FileNames\n" + '1 "a"\n' * n + "\n\n"),
+}
+
+
+def ask_everything(module: Module) -> None:
+    """Make every lazy value."""
+    for computation in module.computations:
+        assert computation.users is not None
+        for made in computation.instructions:
+            values = (
+                made.operands,
+                made.attributes,
+                made.callees,
+                made.backend_config,
+                made.shape.elements,
+            )
+            assert values is not None
+            assert made.shape.byte_size >= 0
+
+
+def seconds(text: str) -> float:
+    """The lesser of two times of reading a text and asking it everything."""
+    times: list[float] = []
+    for _ in range(2):
+        start = time.process_time()
+        with suppress(HloSyntaxError):
+            ask_everything(parse_module(text))
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS.keys())
+def test_time_grows_with_the_text(make: Callable[[int], str]):
+    small, large = seconds(make(SIZE)), seconds(make(GROWTH * SIZE))
+    assert large < LIMIT * max(small, FLOOR_S)
+
+
+@pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS.keys())
+def test_the_entry_is_found_whatever_stands_around_it(make: Callable[[int], str]):
+    module = parse_module(make(50))
+    assert module.entry.name == "e"
+    assert module.entry.instructions
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("c = f32[] add(r), k=" + "{" * 1000 + "}" * 1000, "nest deeper than 200"),
+        ("c = " + "(" * 1000 + "f32[]" + ")" * 1000 + " add(r)", "nest deeper than 200"),
+        ("c = f32[] add(r), ?" + "x" * 2_000_000, "longer than 1048576 characters"),
+        ("c = f32[] add(r), k={" * 3, "expected"),
+    ],
+)
+def test_what_is_too_much_is_said(line: str, reason: str):
+    (gap,) = parse_module(body(line)).unparsed
+    assert reason in gap.reason
+    assert gap.span.line == 4
+    assert len(gap.text) <= 200
+
+
+def test_a_huge_constant_is_read_whole():
+    text = body(f"c = f32[300000,2] constant({{ {', '.join(['{1, 2}'] * 300_000)} }})")
+    module = parse_module(text)
+    assert module.unparsed == ()
+    literal = module.entry.instructions[0].literal
+    assert literal is not None
+    assert len(literal.text) == 300_000 * 8 + 2

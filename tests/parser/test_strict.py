@@ -1,0 +1,133 @@
+"""Strict reading: line, column, what was expected, and a caret under it."""
+
+import pickle
+
+import pytest
+
+from hlo_parser import HloSyntaxError, Span, parse_module
+
+GOOD = """\
+HloModule m, k={a}
+
+%sum (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %s = f32[] add(%x, %y)
+}
+
+ENTRY %e (p: f32[2]) -> (f32[2], f32[2]) {
+  %p = f32[2]{0} parameter(0)
+  %r.1 = f32[2]{0} all-reduce(%p), replica_groups={{0,1}}, to_apply=%sum
+  %r = f32[2]{0} add(%r.1, %p), control-predecessors={%gone}
+  ROOT %t = (f32[2]{0}, f32[2]{0}) tuple(%r.1, %r)
+}
+
+"""
+
+
+def refused(text: str) -> HloSyntaxError:
+    """The error of a strict reading."""
+    with pytest.raises(HloSyntaxError) as caught:
+        parse_module(text, strict=True)
+    return caught.value
+
+
+def assert_caret_at(error: HloSyntaxError, text: str, word: str) -> None:
+    """The error's place is where `word` stands in its line, and the print-out shows it."""
+    head, line, caret = str(error).split("\n")
+    assert error.line_text == text.split("\n")[error.span.line - 1]
+    assert head == f"line {error.span.line}, column {error.span.column}: {error.message}"
+    assert line == error.line_text
+    assert error.line_text[error.span.column - 1 :].startswith(word)
+    assert caret == " " * (error.span.column - 1) + "^"
+
+
+def test_a_good_text_passes():
+    assert parse_module(GOOD, strict=True).unparsed == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "word", "message"),
+    [
+        (
+            "%y = f32[] parameter(1)",
+            "%y = garbage !!",
+            5,
+            "garbage",
+            "expected '(' or a shape or an opcode and '(', found 'garbage'",
+        ),
+        ("add(%x, %y)", "add(%x %y)", 6, "%y)", "expected '#' or ')' or ',', found '%'"),
+        ("add(%x, %y)", "add(%x, %y) k=v", 6, "k=v", "expected ',', found 'k'"),
+        (
+            "add(%x, %y)",
+            "add(%x, %y), k=",
+            6,
+            "",
+            "expected '(' or '{' or a shape or a string or a value, found the end",
+        ),
+        ("parameter(1)", "parameter(x)", 5, "x)", "expected an integer, found 'x'"),
+        ("%x = f32[] p", "%x = f32[2 p", 4, "p", "expected ',' or ']', found 'parameter'"),
+        ("k={a}", "k={a} ?", 1, "?", "expected ',', found '?'"),
+        ("%y = f32[] parameter(1)", "what", 5, "what", "expected an instruction"),
+        ("ENTRY", "noise\n\nENTRY", 9, "noise", "expected a computation"),
+        ("%sum (x", "%e (x", 9, "e (p", "computation e is defined twice"),
+        (
+            "%y = f32[] parameter(1)",
+            "%x = f32[] parameter(1)",
+            5,
+            "x =",
+            "instruction x is defined twice",
+        ),
+        ("%sum (x", "ENTRY %sum (x", 9, "ENTRY", "a second ENTRY"),
+        ("ENTRY %e", "%e", 9, "e (p", "no computation is marked ENTRY"),
+        ("%y = f32", "ROOT %y = f32", 6, "ROOT", "a second ROOT"),
+        ("ROOT %s", "%s", 3, "sum (x", "no instruction of sum is marked ROOT"),
+        ("add(%r.1, %p)", "add(%r.1, %r.2)", 12, "r.2", "operand r.2 is not defined"),
+        ("add(%r.1, %p)", "add(%r.1, %t)", 12, "t)", "operand t is defined only later"),
+        ("to_apply=%sum", "to_apply=%plus", 11, "plus", "computation plus is not defined"),
+    ],
+)
+def test_faults(old: str, new: str, line: int, word: str, message: str):
+    text = GOOD.replace(old, new)
+    assert text != GOOD
+    error = refused(text)
+    assert error.message == message
+    assert error.span.line == line
+    assert_caret_at(error, text, word)
+
+
+@pytest.mark.parametrize("word", ["HloModule m, k={a}\n", "\n"])
+def test_places_do_not_depend_on_line_ends(word: str):
+    text = GOOD.replace("add(%r.1, %p)", "add(%r.1, %r.2)")
+    error = refused(text.replace("\n", "\r\n"))
+    assert (error.span, error.line_text) == (refused(text).span, refused(text).line_text)
+    assert word in text
+
+
+def test_a_fault_behind_a_line_break():
+    text = GOOD.replace("add(%x, %y)", "add(%x,\n    %y %z)")
+    error = refused(text)
+    assert error.span == Span(7, 8, 7, 11)
+    assert_caret_at(error, text, "%z")
+    error = refused(GOOD.replace("add(%x, %y)", "add(%x,\n    %z)"))
+    assert (error.span, error.message) == (Span(7, 6, 7, 7), "operand z is not defined")
+
+
+def test_a_long_line_is_shown_around_the_fault():
+    text = GOOD.replace("add(%x, %y)", "add(" + "%x, " * 500 + "!)")
+    error = refused(text)
+    _, shown, caret = str(error).split("\n")
+    assert len(shown) <= 200
+    assert shown[len(caret) - 1] == "!"
+
+
+def test_errors_survive_pickling():
+    error = refused(GOOD.replace("ENTRY ", ""))
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.span) == (str(error), error.span)
+
+
+def test_other_text_has_a_place_too():
+    error = refused("hello\nworld")
+    assert_caret_at(error, "hello\nworld", "hello")
+    assert error.message == "no HLO computation in this text"
