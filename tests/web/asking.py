@@ -1,6 +1,7 @@
 """Ways to ask an application that a polite client has not; not a test module."""
 
 import asyncio
+import gzip
 import io
 import tarfile
 import time
@@ -121,15 +122,15 @@ def pieces(*chunks: bytes, then: str = "end") -> Callable[[], Awaitable[dict[str
     return receive
 
 
-def tar_of(members: Mapping[str, bytes], mode: str = "w:gz") -> bytes:
-    """An archive of these members."""
+def tar_of(members: Mapping[str, bytes]) -> bytes:
+    """A .tar.gz of these members; always the same bytes."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=mode) as tar:  # pyright: ignore
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, data in members.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
-    return buffer.getvalue()
+    return gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def small_dump() -> bytes:

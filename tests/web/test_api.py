@@ -123,6 +123,7 @@ def test_the_threshold_decides_what_failed(working: TestClient) -> None:
         (b"just some words", "not_a_dump"),
         (small_dump()[:30], "truncated"),
     ],
+    ids=["no XLA file", "words", "cut off"],
 )
 def test_what_is_no_dump_fails_with_its_reason(working: TestClient, body: bytes, code: str) -> None:
     state = working.put(f"{REPORTS}/dump.tar.gz?wait=60", content=body).json()

@@ -83,7 +83,7 @@ def test_a_length_that_is_no_number_is_refused(client: TestClient, stated: str) 
     assert (asked.status, code_of(asked)) == (400, "bad_length")
 
 
-@pytest.mark.parametrize("chunks", [[small_dump()], [b"HloModule"]])
+@pytest.mark.parametrize("chunks", [[small_dump()], [b"HloModule"]], ids=["archive", "text"])
 def test_a_body_that_stalls_is_refused(start: Start, chunks: list[bytes]) -> None:
     client = start(upload_idle_s=1)
     asked = ask(client, "POST", REPORTS, receive=pieces(*chunks, then="stall"))
