@@ -21,6 +21,9 @@ from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, Sou
 _FRAME_ID = re.compile(r"stack_frame_id=\d++\s*+")
 _SPACE = re.compile(r"S\(\d++\)")
 
+# An instruction of a module: the names of its computation and its own.
+Place = tuple[str, str]
+
 # Attributes with a name of their own in `InstructionChange.what`; the others are `attributes`.
 _OWN_NAMES = frozenset({"backend_config", "frontend_attributes", "sharding"})
 
@@ -85,6 +88,27 @@ class Differ:
         matching = self._matching(before, after)
         position = matching.back.get(matching.after.index.get(instruction.name, -1))
         return None if position is None else before.instructions[position]
+
+    def counterparts(self, before: Module, after: Module) -> dict[Place, Place]:
+        """Every matched instruction of `before` and its counterpart, as (computation, name)."""
+        found: dict[Place, Place] = {}
+        for name, other in self._module_matching(before, after).partner.items():
+            here, there = before.get(name), after.get(other)
+            if here is None or there is None:
+                continue
+            for one, counterpart in self._instruction_pairs(here, there):
+                found[name, one.name] = (other, counterpart.name)
+        return found
+
+    def _instruction_pairs(
+        self, before: Computation, after: Computation
+    ) -> Iterator[tuple[Instruction, Instruction]]:
+        if before is after:
+            yield from ((instruction, instruction) for instruction in before.instructions)
+            return
+        matching = self._matching(before, after)
+        for i, j in matching.partner.items():
+            yield before.instructions[i], after.instructions[j]
 
     def _module_matching(self, before: Module, after: Module) -> ComputationMatching:
         key = (before, after)
