@@ -26,7 +26,5 @@ class Budget:
         """Charge for a text and give it back; raises HloProtoError when nothing is left."""
         self._left -= len(text)
         if self._left < 0:
-            raise HloProtoError(
-                f"its {self._size} bytes print as more than {_FACTOR} times as much"
-            )
+            raise HloProtoError(f"prints as more than {_FACTOR} times its {self._size} bytes")
         return text

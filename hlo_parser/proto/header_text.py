@@ -54,7 +54,7 @@ def _alias(alias: AliasEntryProto, notes: list[str]) -> str:
 
 
 def frame_lines(index: StackFrameIndexProto) -> Iterator[str]:
-    """The four tables, each with an empty line behind it; nothing when they are empty."""
+    """The four tables, each with an empty line behind it, the last with two; or nothing."""
     if not (index.file_names or index.stack_frames):
         return
     yield from _table("FileNames", map(quoted, index.file_names))
@@ -72,6 +72,7 @@ def frame_lines(index: StackFrameIndexProto) -> Iterator[str]:
         for row in index.stack_frames
     )
     yield from _table("StackFrames", frames)
+    yield ""
 
 
 def _table(title: str, rows: Iterable[str]) -> Iterator[str]:

@@ -58,7 +58,6 @@ def render(module: HloModuleProto, size: int) -> Rendering:
     page.add(header_text(module, notes), notes)
     page.lines.append("")
     page.lines += frame_lines(module.stack_frame_index)
-    page.lines.append("")
     callees = Names(budget)
     named = [_Named(proto, callees, texts, budget) for proto in module.computations]
     sequences = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}

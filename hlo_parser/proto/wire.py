@@ -8,7 +8,7 @@ bytes that are no such message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
 from typing import get_type_hints as type_hints
@@ -42,8 +42,20 @@ class _UnknownField(Protocol):
     field_number: int
 
 
+class MessageClass(Protocol):
+    """One of protobuf's classes."""
+
+    def FromString(self, data: bytes, /) -> Message:
+        """Decode."""
+        ...
+
+    def __call__(self, **fields: object) -> Message:
+        """Make a message; what is a message inside may be given as a dict."""
+        ...
+
+
 class _Wire(NamedTuple):
-    decoders: dict[type[Message], Callable[[bytes], Message]]
+    classes: Mapping[type[Message], MessageClass]
     decode_error: type[Exception]
     unknown_fields: Callable[[Message], Iterable[_UnknownField]]
 
@@ -99,25 +111,30 @@ def _wire() -> _Wire:
             )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    decoders = {
+    classes = {
         kind: message_factory.GetMessageClass(
             pool.FindMessageTypeByName(f"{_PACKAGE}.{kind.__name__}")
-        ).FromString
+        )
         for kind in message_kinds()
     }
     # The messages of our schema stand for protobuf's own, which know their fields at run time only.
     return _Wire(
-        cast("dict[type[Message], Callable[[bytes], Message]]", decoders),
+        cast("dict[type[Message], MessageClass]", classes),
         DecodeError,
         cast("Callable[[Message], Iterable[_UnknownField]]", UnknownFieldSet),
     )
+
+
+def message_class(kind: type[Message]) -> MessageClass:
+    """The class behind a message of the schema."""
+    return _wire().classes[kind]
 
 
 def decode(kind: type[Decoded], data: bytes) -> Decoded:
     """Read a message; raises HloProtoError."""
     wire = _wire()
     try:
-        return cast("Decoded", wire.decoders[kind](data))
+        return cast("Decoded", wire.classes[kind].FromString(data))
     except wire.decode_error:
         # What protobuf says of it differs between its implementations and names no place.
         raise HloProtoError(f"{kind.__name__} is cut off or damaged") from None

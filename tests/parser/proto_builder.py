@@ -1,11 +1,65 @@
-"""Serialized protos made by hand, through the same descriptors that read them."""
+"""Protos made by hand, through the same descriptors that read them."""
 
-from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hlo_parser.proto import schema
 from hlo_parser.proto.schema import Message
-from hlo_parser.proto.wire import Field, fields_of
+from hlo_parser.proto.wire import message_class
 
-Fields = Mapping[str, object]
+F32, S32, PRED, TUPLE = 11, 4, 1, 13
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+
+def encoded(kind: type[Message], **fields: object) -> bytes:
+    """A serialized message; messages inside are dicts, or bytes where the schema has bytes."""
+    made: Any = message_class(kind)(**fields)
+    return made.SerializeToString()
+
+
+def shape(element_type: int, *dimensions: int) -> bytes:
+    layout = {"minor_to_major": list(range(len(dimensions)))[::-1]}
+    return encoded(
+        schema.ShapeProto, element_type=element_type, dimensions=dimensions, layout=layout
+    )
+
+
+def instruction(
+    number: int, name: str, opcode: str, *operands: int, **fields: object
+) -> dict[str, object]:
+    fields.setdefault("shape", shape(F32, 2))
+    return {
+        "id": number,
+        "name": name.encode(),
+        "opcode": opcode.encode(),
+        "operand_ids": operands,
+        **fields,
+    }
+
+
+def parameter(number: int, name: str, position: int, **fields: object) -> dict[str, object]:
+    return instruction(number, name, "parameter", parameter_number=position, **fields)
+
+
+def computation(
+    number: int, name: str, root: int, *instructions: dict[str, object], **fields: object
+) -> dict[str, object]:
+    return {
+        "id": number,
+        "name": name.encode(),
+        "root_id": root,
+        "instructions": instructions,
+        **fields,
+    }
+
+
+def module(*computations: dict[str, object], **fields: object) -> bytes:
+    """An encoded HloModuleProto named `m`; the last computation is its entry."""
+    fields.setdefault("name", b"m")
+    fields.setdefault("entry_computation_id", computations[-1]["id"] if computations else 0)
+    return encoded(schema.HloModuleProto, computations=computations, **fields)
+
+
+def one(*instructions: dict[str, object], root: int | None = None, **fields: object) -> bytes:
+    """A module of one computation, `main`, whose last instruction is its root."""
+    last = instructions[-1]["id"] if root is None else root
+    assert isinstance(last, int)
+    return module(computation(1, "main", last, *instructions), **fields)

@@ -5,18 +5,17 @@ from collections.abc import Iterator
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as XlaField
-from parser.xla_descriptors import xla_file
 
 from hlo_parser.proto.schema import Message
 from hlo_parser.proto.shape_text import BUFFER, TUPLE, TYPE_WORDS
 from hlo_parser.proto.wire import Field, fields_of, message_kinds
+from parser.xla_descriptors import xla_file
 
 # What older releases wrote and 0.10.2 has no longer: the message and field, and since when.
 RETIRED = {
     ("OpMetadata", "preserve_layout"): "until January 2025",
     ("CollectiveDeviceListProto", "iota_replica_group_list"): "until early 2026",
 }
-
 
 
 def walk(message: DescriptorProto) -> Iterator[DescriptorProto]:
@@ -29,7 +28,10 @@ def walk(message: DescriptorProto) -> Iterator[DescriptorProto]:
 def messages() -> dict[str, DescriptorProto]:
     files = [xla_file("xla/service/hlo.proto"), xla_file("xla/xla_data.proto")]
     return {
-        message.name: message for file in files for top in file.message_type for message in walk(top)
+        message.name: message
+        for file in files
+        for top in file.message_type
+        for message in walk(top)
     }
 
 
@@ -60,9 +62,7 @@ def wire_type(field: Field) -> set[int]:
 
 
 @pytest.mark.parametrize("kind", message_kinds(), ids=lambda kind: kind.__name__)
-def test_fields_are_those_of_xla(
-    kind: type[Message], messages: dict[str, DescriptorProto]
-) -> None:
+def test_fields_are_those_of_xla(kind: type[Message], messages: dict[str, DescriptorProto]) -> None:
     name = kind.__name__
     xla = {field.name: field for field in messages[name].field}
     for field in fields_of(kind):
