@@ -1,0 +1,132 @@
+"""Every HLO text of every dump of the shared folder is understood, and as XLA understands it.
+
+Run as a script it lists, for each dump, what was taken as HLO and what was not:
+
+    python tests/shared/test_parse_all.py [DUMP ...]
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[2]
+    sys.path[:0] = [str(root), str(root / "tests")]
+
+from conftest import SHARED
+from hlo_parser import HloSyntaxError, Interner, parse_module
+from parser.dump_texts import dump_files, hlo_texts, is_hlo
+from parser.oracle import Oracle, as_printed, facts_of_module
+from parser.test_grammar_agreement import assert_agreement
+
+DUMPS = sorted((SHARED / "dumps").glob("*.tar.gz"))
+BY_NAME = pytest.mark.parametrize("dump", DUMPS, ids=lambda dump: dump.name.removesuffix(".tar.gz"))
+
+# Texts among a dump's .txt files that are no HLO, by what their names end with.
+OTHER_TEXTS = re.compile(
+    r"(priority_fusion_dump|thunk_sequence(_after_thunk_passes)?|thunk_metadata|mlir-trace"
+    r"|-buffer-assignment|-buffer-assignment-values|-live-range|-memory-usage-report"
+    r"|execution_options|hlo_module_config|target_arguments|tpu_comp_env|transfer_stats"
+    r"|basic_compiler_metadata)\.txt$"
+)
+
+
+# XLA printed a computation with a cycle in it, which is why this run failed.
+BROKEN = {"fail_cycle_nocallinliner__jax0.10.2": "operand wrapped_subtract is defined only later"}
+
+
+def broken(dump: Path) -> str | None:
+    """What strict reading says of the last texts of a dump that is broken itself."""
+    return BROKEN.get(dump.name.removesuffix(".tar.gz"))
+
+
+@BY_NAME
+def test_every_text_is_understood(dump: Path):
+    interner = Interner()
+    faults: set[str] = set()
+    for name, text in hlo_texts(dump):
+        module = parse_module(text, interner=interner)
+        assert module.unparsed == (), name
+        assert b"".join(module.pieces) == text, name
+        try:
+            parse_module(text, strict=True, interner=interner)
+        except HloSyntaxError as error:
+            faults.add(error.message)
+    assert faults == ({broken(dump)} if broken(dump) else set())
+
+
+@BY_NAME
+def test_every_other_text_is_known_and_refused(dump: Path):
+    for name, data in dump_files(dump):
+        if name.endswith(".txt") and not is_hlo(data):
+            assert OTHER_TEXTS.search(name), f"{name} is neither HLO nor known"
+            with pytest.raises(HloSyntaxError):
+                parse_module(data)
+
+
+@pytest.mark.long
+@BY_NAME
+def test_every_line_means_what_the_grammar_says(dump: Path):
+    interner = Interner()
+    for _, text in hlo_texts(dump):
+        parse_module(text, interner=interner)
+    lines = list(interner.lines.instructions)
+    assert sum(assert_agreement(line) for line in lines) == len(lines)
+
+
+@pytest.mark.long
+@BY_NAME
+def test_xla_understands_the_same(dump: Path):
+    interner = Interner()
+    refused: Counter[str] = Counter()
+    with Oracle() as oracle:
+        for name, text in hlo_texts(dump):
+            facts = oracle.read(text)
+            if isinstance(facts, str):
+                refused[facts.rpartition("error: ")[2][:80]] += 1
+                continue
+            ours = facts_of_module(parse_module(text, interner=interner))
+            assert ours == as_printed(facts, ours), name
+    expected = re.search(r"jax0\.(11|12)\.", dump.name) or broken(dump)
+    assert expected or not refused, "only texts of later releases may be refused"
+
+
+def kind(name: str) -> str:
+    """A file name without what differs from module to module."""
+    base = re.sub(r"\d+", "N", Path(name).name)
+    return re.sub(r"^(N\.)?module_N\.[^.]*\.", "", base)[-70:]
+
+
+def main(paths: list[str]) -> None:
+    """Print what each dump holds: HLO texts, their lines and what is not understood; the rest."""
+    total: Counter[str] = Counter()
+    for dump in [Path(path) for path in paths] or DUMPS:
+        taken: Counter[str] = Counter()
+        left: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        interner = Interner()
+        for name, data in dump_files(dump):
+            if not is_hlo(data):
+                left[kind(name)] += 1
+                continue
+            module = parse_module(data, interner=interner)
+            taken[kind(name)] += 1
+            counts["texts"] += 1
+            counts["lines"] += module.line_count
+            counts["unparsed"] += len(module.unparsed)
+            for gap in module.unparsed:
+                print(f"{name}:{gap.span.line}: {gap.reason}: {gap.text}")
+        total += counts
+        print(f"{dump.name}: {dict(counts)}")
+        for title, found in (("HLO", taken), ("not HLO", left)):
+            print(f"  {title}:")
+            for what, count in sorted(found.items()):
+                print(f"    {count:5} {what}")
+    print(f"all: {dict(total)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
