@@ -10,14 +10,16 @@ from pathlib import Path
 
 from app.analysis.collectives import find_collectives
 from app.analysis.environment import environment_of
+from app.analysis.failure_class import diagnose
 from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import follow_loops
+from app.analysis.memory import find_memory
 from app.analysis.summaries import summarize_loops
 from app.errors import UsageError
 from app.ingest import Progress, load_dump, merge_logs, parse_flags, quiet, read_log
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
-from app.model.facts import Facts, LoopHistory
+from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.rules.frame import run_rules
 from app.settings import Settings
@@ -106,6 +108,7 @@ def examine(
             )
         ),
         collectives=tuple(c for found in facts.collectives.values() for c in found),
+        memory=tuple(profile.memory for found in facts.memory.values() for profile in found),
         failure=facts.failure,
         findings=findings,
         coverage=contents.coverage if contents else Coverage(lines=log.lines),
@@ -123,11 +126,14 @@ def gather_facts(
     failure, failing = locate_failure(log, modules)
     loops: dict[str, tuple[LoopHistory, ...]] = {}
     collectives: dict[str, tuple[Collective, ...]] = {}
+    memory: dict[str, tuple[MemoryProfile, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
     for done, history in enumerate(own):
         progress("loops", done, len(own))
         loops[history.id] = follow_loops(history)
         collectives[history.id] = find_collectives(history, loops[history.id])
+        if contents is not None:
+            memory[history.id] = find_memory(contents, history, loops[history.id])
     return Facts(
         dump=contents,
         log=log,
@@ -137,6 +143,8 @@ def gather_facts(
         loops=loops,
         collectives=collectives,
         hung=question.hung or log.hung,
+        memory=memory,
+        diagnoses=diagnose(log, failure, environment.backend),
     )
 
 

@@ -22,12 +22,14 @@ from app.ingest.log_shapes import (
     failure_of,
     is_stuck,
     is_unstuck,
+    mentions_failure,
 )
 from app.ingest.text import decode
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 
 _MESSAGE_CHARACTERS = 1 << 16
 _STACK_FRAMES = 200
+_MENTIONS = 100
 
 _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
@@ -43,6 +45,7 @@ _SIGNAL = re.compile(
     r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
+    r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
 )
 _TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)")
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: (?P<text>.*)|)$")
@@ -104,6 +107,7 @@ class _Findings:
     passes: list[str] = field(default_factory=list[str])
     verbose: list[PipelinerMove] = field(default_factory=list[PipelinerMove])
     releases: dict[str, None] = field(default_factory=dict[str, None])
+    mentions: int = 0
     stuck_at: int = 0
     unstuck_at: int = 0
     lines: int = 0
@@ -232,7 +236,7 @@ class _LogReader:
         if is_told and not _HARMLESS.search(message.lines[0], 0, 400):
             text = message.text[:TEXT_CHARACTERS]
             self._found.verbose.append(
-                PipelinerMove(log=self._name, line_number=message.number, file=file, text=text)
+                PipelinerMove(self._name, message.number, file, text, message.severity)
             )
 
     # ---- lines without a header ------------------------------------------------------------------
@@ -291,11 +295,18 @@ class _LogReader:
         )
         if not is_tail and _BARE.match(text):
             return self._message(line, "bare", text)
-        if not is_tail and _BARE_COMPLAINT.match(text):
+        if not is_tail and (_BARE_COMPLAINT.match(text) or self._mentions(text)):
             message = self._message(line, "log", text)
             message.severity = "W"
             return message
         return None
+
+    def _mentions(self, text: str) -> bool:
+        # A program may print such lines without end; the first ones say it all.
+        if self._found.mentions >= _MENTIONS or not mentions_failure(text):
+            return False
+        self._found.mentions += 1
+        return True
 
     def _continue(self, stream: _Stream, message: Message, text: str) -> None:
         if found := _FRAME.match(text):

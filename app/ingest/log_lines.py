@@ -41,7 +41,7 @@ _HEADER = re.compile(
     r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}: (?P<s1>[IWEF]) (?:tensorflow/\S+ )?"
     r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +-?\d{1,12} "
     r"|(?<![\w./])(?P<s3>[IWEF]) "
-    r"|(?<![\w./+\-]))"
+    r"|(?<![\w./+\-\[]))"
     r"(?P<path>[\w./+\-]{0,240}\.(?:cc|h|cu|cpp|inc|inl|mm)):(?P<line>\d{1,9})\](?: |$)"
 )
 # How job launchers mark the process a line comes from; several may stand in a row.

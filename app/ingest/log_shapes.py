@@ -72,6 +72,18 @@ _STUCK = re.compile(
 )
 _UNSTUCK = re.compile(r"(?:This thread|Thread) is unstuck")
 _NCCL = re.compile(r"NCCL operation .{1,300} failed: ")
+# What is left of a failure where someone copied a line out of a log, or printed the error himself.
+_MENTIONS = (
+    *("Check failed", "RET_CHECK", "RESOURCE_EXHAUSTED", "INTERNAL: ", "UNKNOWN: ", "NOT_FOUND: "),
+    *("INVALID_ARGUMENT: ", "UNIMPLEMENTED: ", "FAILED_PRECONDITION: ", "Autotuning failed"),
+    *("CUDA_ERROR_", "HIP_ERROR_", "CUDNN_STATUS_", "CUBLAS_STATUS_", "NCCL operation", "Gloo "),
+    *("UDA graph", "GPU graph", "gpu graph", "ommand buffer", "custom call ", "ptxas error"),
+    *("may be stuck", "Termination timeout", "launch group", "moved to host", "device compute in"),
+    *("halted unexpectedly", "Mosaic failed", "LLVM ERROR", "std::out_of_range", "No valid engine"),
+    *("Ran out of memory", "by rematerialization", "Involuntary full", "Very slow compile?"),
+    *("displaying the full instruction", "Results do not match the reference"),
+)
+_FRAME_ALONE = re.compile(r"(?:#\d{1,3} +)?(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w")
 _WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
 _SIGNAL_NAME = re.compile(r"SIG[A-Z]{2,6}")
 _SIGNAL_WORDS = {
@@ -103,7 +115,26 @@ def failure_of(message: Message) -> CheckFailure | None:
         return _failure(message, "rendezvous", text, file=message.file, line=message.line)
     if "RET_CHECK failure" in text[:400] or _states_failure(message, text):
         return _of_status(message, text)
+    if message.file is not None and text.startswith("RET_CHECK "):
+        # Shortened by whoever copied it: `copy_insertion.cc:427] RET_CHECK param != root`.
+        checked = split_check(message.file, text.removeprefix("RET_CHECK "))
+        condition = checked.condition
+        return _failure(
+            message,
+            "ret_check",
+            text,
+            condition,
+            file=message.file,
+            line=message.line,
+            condition=condition,
+        )
     return None
+
+
+def mentions_failure(text: str) -> bool:
+    """Whether a line that begins no message still speaks of a failure or shows a frame of one."""
+    start = text[:400]
+    return any(word in start for word in _MENTIONS) or _FRAME_ALONE.match(start) is not None
 
 
 def is_stuck(text: str) -> bool:

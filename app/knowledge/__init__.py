@@ -10,6 +10,7 @@ from app.knowledge.check_sites import (
     find_condition,
     releases_of_check,
 )
+from app.knowledge.failure_signs import FailureSign, failure_classes, failure_signs
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
 from app.knowledge.passes import PassSpan, pass_releases, passes_of_file
@@ -17,11 +18,14 @@ from app.knowledge.releases import ALL_RELEASES, release_key
 
 __all__ = [
     "ALL_RELEASES",
+    "FailureSign",
     "Fix",
     "FlagSpan",
     "PassSpan",
     "check_site_lines",
     "condition_digest",
+    "failure_classes",
+    "failure_signs",
     "find_condition",
     "fix_of",
     "fixes",

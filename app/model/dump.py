@@ -202,10 +202,12 @@ class DumpContents:
 class CheckFailure:
     """One failure stated by a log.
 
-    `kind` is check, ret_check, status, fatal, verifier, oom, signal or python; `file` the base
-    name of the C++ file; `condition` the condition as printed with white space folded and without
-    the values in brackets; `values` those values (`0 vs. nullptr`); `status` the code of a status
-    error; `context` the verifier's context; `failed_after` the pass of a `Failed after` line;
+    `kind` is check, ret_check, status, fatal, verifier, oom, nccl (a call of the library for
+    collectives between GPUs), rendezvous (participants wait for each other: a warning that was not
+    taken back, or a time-out), signal or python; `file` the base name of the C++ file;
+    `condition` the condition as printed with white space folded and without the values in
+    brackets; `values` those values (`0 vs. nullptr`); `status` the code of a status error;
+    `context` the verifier's context; `failed_after` the pass of a `Failed after` line;
     `line_number`/`log` the place in the log (1-based); `stack` the symbols of the frames below,
     innermost first; `text` the message in full (prefix removed, cut to 4,000 characters).
     `signature` is equal for the same fault across line numbers, addresses and names.
@@ -228,12 +230,16 @@ class CheckFailure:
 
 @dataclass(frozen=True, slots=True)
 class PipelinerMove:
-    """One verbose line of a pass: what it said of which instruction (1-based line of the log)."""
+    """One line that states no failure: a pass that talks, a warning, a complaint.
+
+    `line_number` is 1-based; `severity` is I, W or E, "" where the line names none.
+    """
 
     log: str
     line_number: int
     file: str
     text: str
+    severity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

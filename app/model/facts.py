@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from app.model.dump import DumpContents, LogFacts, ModuleHistory
+from app.model.dump import CheckFailure, DumpContents, LogFacts, ModuleHistory, PipelinerMove
 from app.model.memory import AsyncBuffers, LoopBuffer, Memory
 from app.model.report import (
     Collective,
@@ -167,13 +167,37 @@ class MemoryProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The class of failures that the log speaks of, and the lines that say so.
+
+    `sign` tells the signs of a class apart, `tells` says in words what it means. `strength`:
+    `stated`, the message says it; `pointed`, a file, a pass or a frame belongs to the class;
+    `guessed`, only the kind of the death speaks for it. `failure` is None for a complaint of a
+    run that went on; then `lines` holds it, else the warnings of the same class.
+    """
+
+    class_: str
+    sign: str
+    tells: str
+    strength: Literal["stated", "pointed", "guessed"]
+    failure: CheckFailure | None = None
+    lines: tuple[PipelinerMove, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The message of the failure, else of the first line."""
+        return self.failure.text if self.failure else self.lines[0].text
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All that is known before any rule speaks.
 
     `dump` is None when only a log was given. `failing` is the module that was being compiled when
     the run died; `failure` the located first cause. `hung` is true where the log or the user says
     that the run hung. Loops, collectives and memory are keyed by module id; a module without a
-    buffer assignment has no memory profile.
+    buffer assignment has no memory profile. `diagnoses` are the classes that the log speaks of,
+    each once, that of the failure first.
     """
 
     dump: DumpContents | None
@@ -191,6 +215,7 @@ class Facts:
     memory: Mapping[str, tuple[MemoryProfile, ...]] = field(
         default_factory=dict[str, tuple[MemoryProfile, ...]]
     )
+    diagnoses: tuple[Diagnosis, ...] = ()
 
     @property
     def modules(self) -> tuple[ModuleHistory, ...]:

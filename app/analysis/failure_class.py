@@ -1,0 +1,162 @@
+"""Which class of failures a log speaks of, and what in it says so.
+
+The table of signs (app/knowledge) is laid against what the log states: first the words of the
+message, then the pass that the verifier names, the C++ file, the frames of the stack, the shared
+files, and last the bare kind of the death. Instructions printed in a message are cut out first,
+since their attributes name libraries and targets that have nothing to do with the fault. Warnings
+of a run that went on are diagnoses of their own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from app.knowledge import FailureSign, failure_signs
+from app.model.dump import CheckFailure, LogFacts, PipelinerMove
+from app.model.facts import Diagnosis
+from app.model.report import Failure
+
+_PRINTED = re.compile(r"%[\w.\-]+ = [^\n]*|^Extension modules: [^\n]*", re.M)
+_FILE_NAME = re.compile(r"\b(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
+# Ends of an operation that was slow; what it was stands in an earlier line.
+_ENDS_ONLY = frozenset({"slow-operation"})
+_SLOW = frozenset({"constant-folding", "slow-compile"})
+_BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
+
+
+def diagnose(
+    log: LogFacts, located: Failure | None = None, backend: str | None = None
+) -> tuple[Diagnosis, ...]:
+    """The classes the log speaks of, each once: that of the failure first, then of its warnings.
+
+    `located` says in which pass the run died, as far as known; it speaks only where the log does
+    not. Empty where nothing in the log fits a class.
+    """
+    warnings = list(_warnings(log))
+    death = _of_death(log, located, backend)
+    if death is not None:
+        own = [w for w in warnings if w.class_ == death.class_]
+        death = replace(death, lines=tuple(line for w in own for line in w.lines))
+        return (death, *(w for w in warnings if w.class_ != death.class_))
+    return tuple(warnings)
+
+
+def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Diagnosis | None:
+    """The class of the first failure that has one by itself, else a guess about the first."""
+    for failure in log.failures:
+        found = _of_failure(failure, backend)
+        if found is not None:
+            return found
+    if not log.failures or log.failures[0].kind != "signal":
+        return None
+    return _of_signal(log, log.failures[0], located, backend)
+
+
+def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
+    text = _PRINTED.sub("%", failure.text)
+    stem = _stem(failure.file, text)
+    state = f"{failure.kind} {failure.status or ''} {backend or ''}"
+    sign = (
+        _first(failure_signs("says"), [text])
+        or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
+        or _whole(failure_signs("file"), stem)
+        or _first_frame(failure.stack)
+        or _whole(failure_signs("core"), stem)
+        or _whole(failure_signs("state"), state)
+    )
+    return _diagnosis(sign, failure=failure) if sign else None
+
+
+def _of_signal(
+    log: LogFacts, failure: CheckFailure, located: Failure | None, backend: str | None
+) -> Diagnosis | None:
+    """A death without a message: what other lines, the last pass or the back end suggest."""
+    texts = [line.text for line in log.verbose if line.severity in ("W", "E")]
+    sign = _first(failure_signs("says"), texts) or _first_frame(texts)
+    if sign is not None:
+        return _diagnosis(sign, failure=failure)
+    passes = [*log.passes[-1:], *([located.pass_] if located and located.pass_ else [])]
+    for name in passes:
+        if sign := _whole(failure_signs("file"), name.replace("-", "_")):
+            tells = f"{name} was the last pass known to be running, or next in line"
+            return replace(_diagnosis(sign, failure=failure), tells=tells)
+    named = _BARE_DEATH.search(failure.signature)
+    sign = _whole(failure_signs("state"), f"signal {named[0]} {backend or ''}") if named else None
+    return _diagnosis(sign, failure=failure) if sign else None
+
+
+def _warnings(log: LogFacts) -> Iterator[Diagnosis]:
+    found: dict[str, Diagnosis] = {}
+    for line in log.verbose:
+        sign = _of_line(line, is_alone=not log.failures)
+        if sign is None:
+            continue
+        known = found.get(sign.class_)
+        if known is None or known.sign in _ENDS_ONLY:
+            earlier = known.lines if known else ()
+            found[sign.class_] = _diagnosis(sign, lines=(*earlier, line))
+        else:
+            found[sign.class_] = replace(known, lines=(*known.lines, line))
+    for diagnosis in found.values():
+        if diagnosis.sign not in _ENDS_ONLY or not _SLOW & (found.keys() - {diagnosis.class_}):
+            yield diagnosis
+
+
+def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
+    """The sign in a line that states no failure.
+
+    Only a line of a log without any failure may stand for one: then it is all that is left of it.
+    """
+    if line.severity not in ("W", "E"):
+        return None
+    text = _PRINTED.sub("%", line.text)
+    sign = _first(failure_signs("warns"), [text])
+    if sign is None and is_alone and (line.severity == "E" or not line.file):
+        sign = (
+            _first(failure_signs("says"), [text])
+            or _first_frame([text])
+            or _whole(failure_signs("file"), _stem(line.file or None, text))
+        )
+    return sign
+
+
+def _diagnosis(
+    sign: FailureSign,
+    *,
+    failure: CheckFailure | None = None,
+    lines: Sequence[PipelinerMove] = (),
+) -> Diagnosis:
+    strength = "pointed"
+    if sign.on in ("says", "warns"):
+        strength = "stated"
+    elif sign.on == "state":
+        strength = "guessed" if failure and failure.kind == "signal" else "stated"
+    return Diagnosis(
+        class_=sign.class_,
+        sign=sign.sign,
+        tells=sign.tells,
+        strength=strength,
+        failure=failure,
+        lines=tuple(lines),
+    )
+
+
+def _stem(file: str | None, text: str) -> str:
+    """The base name of the file without its ending; a message may name it where no header does."""
+    if file is not None:
+        return file.partition(".")[0]
+    found = _FILE_NAME.search(text)
+    return found["stem"] if found else ""
+
+
+def _first(signs: Iterable[FailureSign], texts: Iterable[str]) -> FailureSign | None:
+    return next((s for text in texts for s in signs if s.words.search(text)), None)
+
+
+def _first_frame(stack: Iterable[str]) -> FailureSign | None:
+    """The sign of the innermost frame that has one, its arguments left out."""
+    return _first(failure_signs("frame"), (frame.partition("(")[0] for frame in stack))
+
+
+def _whole(signs: Iterable[FailureSign], name: str) -> FailureSign | None:
+    return next((sign for sign in signs if name and sign.words.fullmatch(name)), None)

@@ -1,0 +1,51 @@
+"""What in a log tells the class of a failure: words of messages, files, passes and frames.
+
+The table is written by hand and read once; applying it to a log is analysis. Its order counts: of
+the rows that look at the same thing the first that fits decides.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+
+from app.knowledge.tables import read_rows
+
+SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "state"]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSign:
+    """One row: where `words` fit what `on` names, the class is `class_`.
+
+    `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `pass`, the
+    pass that the verifier names; `file`, the base name of the C++ file without its ending; `frame`,
+    a symbol of the stack; `core`, a file that everything shares; `state`, kind, status and back
+    end. `sign` tells the signs of a class apart, `tells` says in words what it means.
+    """
+
+    class_: str
+    sign: str
+    on: SignPlace
+    words: re.Pattern[str]
+    tells: str
+
+
+@cache
+def failure_signs(on: SignPlace) -> tuple[FailureSign, ...]:
+    """The rows that look at `on`, the first to be asked first."""
+    return tuple(sign for sign in _signs() if sign.on == on)
+
+
+@cache
+def failure_classes() -> tuple[str, ...]:
+    """The classes that the table knows, by name."""
+    return tuple(sorted({sign.class_ for sign in _signs()}))
+
+
+@cache
+def _signs() -> tuple[FailureSign, ...]:
+    return tuple(
+        FailureSign(class_, sign, cast(SignPlace, on), re.compile(words), tells)
+        for class_, sign, on, words, tells in read_rows("failure_classes.tsv")
+    )
