@@ -14,9 +14,11 @@ from typing import NamedTuple
 from app.analysis.dataflow import Value, root_elements, value_of
 from hlo_parser import Computation, Instruction, Module
 
-# Hostile texts: walks longer and bodies wider than any program's end as unknown.
+# Hostile texts: walks longer and bodies wider than any program's end as unknown. A body of a
+# thousand carried elements and twenty thousand instructions needs a tenth of it all.
 _MOST_STEPS = 500
-_MOST_SITES = 20_000
+_MOST_WALKED = 5_000_000
+_MOST_BITS = 1 << 28
 _DEEPEST = 8
 
 _HANDS_ON = frozenset({"copy", "copy-done", "copy-start", "bitcast", "reshape", "opt-barrier"})
@@ -64,7 +66,7 @@ class Behind(NamedTuple):
 
 
 class BodyReader:
-    """Reads the values of one body with a single parameter.
+    """Reads the values of one body with a single parameter, within a budget of steps.
 
     Raises:
         ValueError: the computation has another number of parameters.
@@ -74,6 +76,7 @@ class BodyReader:
         if len(body.parameters) != 1:
             raise ValueError(f"{body.name} takes {len(body.parameters)} parameters, not one")
         self._module = module
+        self._left = _MOST_WALKED
         self.body = Site(body)
         self.parameter = body.parameters[0]
         self.is_tuple = self.parameter.shape.kind == "tuple"
@@ -112,7 +115,8 @@ class BodyReader:
         self, site: Site, name: str, path: tuple[int, ...], *, retyped: bool
     ) -> Behind | None:
         """The instruction that makes a value, None where the text does not hold it."""
-        for _ in range(_MOST_STEPS):
+        for _ in range(min(_MOST_STEPS, self._left)):
+            self._left -= 1
             value = value_of(site.computation, name, path)
             instruction = site.computation.get(value.name)
             if instruction is None:
@@ -156,8 +160,9 @@ class BodyReader:
     def sites(self) -> Iterator[Site]:
         """The body and what it runs in fusions, calls and asynchronous wrappers."""
         pending = [self.body]
-        for count, site in enumerate(pending):
-            if count >= _MOST_SITES:
+        for site in pending:
+            self._left -= len(site.computation.instructions)
+            if self._left < 0:
                 return
             yield site
             if site.depth >= _DEEPEST:
@@ -214,7 +219,8 @@ class BodyReader:
         pending = [instruction.name]
         for name in pending:
             current = site.computation.get(name)
-            if current is None:
+            self._left -= 1
+            if current is None or self._left < 0:
                 return self._everything
             if current.opcode == "parameter" and current.parameter_number is not None:
                 arguments.add(current.parameter_number)
@@ -247,10 +253,15 @@ class BodyReader:
         return self._masks.get(name, self._everything)
 
     def _read_masks(self) -> dict[str, int]:
-        """For each instruction of the body the elements that take part in it; operands first."""
+        """For each instruction of the body the elements that take part in it; operands first.
+
+        Empty, so that all is unknown, where that would take more room than any program needs.
+        """
         masks: dict[str, int] = {}
         self._masks = masks
         body = self.body.computation
+        if self.count * len(body.instructions) > _MOST_BITS:
+            return masks
         for instruction in body.instructions:
             if instruction is self.parameter:
                 continue

@@ -44,7 +44,7 @@ def find_collectives(
     traces = _Traces(history, differ or Differ())
     position = len(history.dumps) - 1
     module = history.last.module
-    enclosing = _enclosing_loops(module, loops, position)
+    enclosing = enclosing_loops(module, loops, position)
     flops = FlopCounter(module)
     found: list[Collective] = []
     for site in _sites(module):
@@ -228,7 +228,7 @@ class _Traces:
         return None, None
 
 
-def _enclosing_loops(
+def enclosing_loops(
     module: Module, loops: Sequence[LoopHistory], position: int
 ) -> dict[str, str | None]:
     """For each computation that runs in a while, the id of the nearest one around it.

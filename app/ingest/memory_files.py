@@ -43,8 +43,11 @@ _QUOTED_SHAPE = re.compile(r"\|[^|]*+\|")
 _COLOR = re.compile(r"color (\d{1,9})")
 _PARAMETER = re.compile(r"parameter (\d{1,9})")
 # `<477 param.6{6} (phi) @0>` begins a value, ` positions:` the places where it stands, one of
-# which is `  while {0}`.
-_USED_VALUE = re.compile(rf"<\d+ (?P<name>[^\s{{]+)(?:\{{(?P<index>{_INDEX})\}})?[^\n]*>$")
+# which is `  while {0}`. jaxlib 0.4.30 and 0.4.31 write no newline at the end of the value before:
+# ` from instruction: %x = f32[] parameter(0)<477 param.6{6} (phi) @0>`.
+_USED_VALUE = re.compile(
+    rf"<\d+ (?P<name>[^\s{{]+)(?:\{{(?P<index>{_INDEX})\}})?(?: \(phi\))?(?: @\d+)?>$"
+)
 _POSITION = re.compile(rf"  (?P<name>[^\s{{]+)(?: \{{(?P<index>{_INDEX})\}})?$")
 _SEQUENCED = re.compile(r"    (?P<number>\d{1,9}):(?P<name>[^\s]+)$")
 _RANGE = re.compile(
@@ -150,9 +153,10 @@ def read_value_positions(text: str, *, file: str, module_id: str) -> ValuePositi
     value: tuple[str, tuple[int, ...]] | None = None
     in_positions = False
     for line in listing.split("\n"):
-        if line.startswith("<"):
-            found = _USED_VALUE.match(line)
+        if line.startswith(("<", " from instruction:")):
+            found = _USED_VALUE.match(line, max(line.rfind("<"), 0))
             value = None if found is None else (found["name"], _path(found["index"]))
+            in_positions = False
         elif not line.startswith("  "):
             if line.startswith("HloLiveRange"):
                 break

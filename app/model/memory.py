@@ -38,9 +38,9 @@ class LiveBuffer(Struct, frozen=True, kw_only=True):
     `instruction` defines what lies in it, `index` is the element of its tuple (`{1}`); for a
     buffer that is held for the whole run it is the parameter, the constant or the output. `class`:
     the roles of `Memory.reserved`, and for temporaries `stacked` (filled or read by a loop slice by
-    slice), `carried` (any other state of a loop), `collective` (made by one), `copy`, `workspace`
-    (scratch space of a library call) and `temporary`. `loop` is the id of the loop it belongs to.
-    `bytes` that an entry above covers too are left out.
+    slice), `carried` (any other state of a loop), `collective` (made by one, or left for the one of
+    the next iteration), `copy`, `workspace` (scratch space of a library call) and `temporary`.
+    `loop` is the id of the loop it belongs to. `bytes` that an entry above covers too are left out.
     """
 
     class_: BufferClass = msgspec.field(name="class")

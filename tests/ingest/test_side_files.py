@@ -244,6 +244,10 @@ def test_values_and_their_positions() -> None:
     found = read_value_positions(VALUES, file="f", module_id="m")
     assert found == ValuePositions("f", "m", POSITIONS, 472)
     assert read_value_positions(LIVE, file="f", module_id="m") is None
+    # jaxlib 0.4.30 and 0.4.31.
+    joined = VALUES.replace(" copy(%g)\n<477", " copy(%g)<477")
+    assert joined != VALUES
+    assert read_value_positions(joined, file="f", module_id="m") == found
 
 
 def test_live_ranges_since_2026_state_the_bytes_of_the_peak() -> None:
