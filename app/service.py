@@ -15,7 +15,6 @@ from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import follow_loops
 from app.analysis.memory import find_memory
-from app.analysis.memory import find_memory
 from app.analysis.summaries import summarize_loops
 from app.errors import UsageError
 from app.ingest import Progress, load_dump, merge_logs, parse_flags, quiet, read_log
@@ -135,8 +134,6 @@ def gather_facts(
         collectives[history.id] = find_collectives(history, loops[history.id])
         if contents is not None:
             memory[history.id] = find_memory(contents, history, loops[history.id])
-        if contents is not None:
-            memory[history.id] = find_memory(contents, history, loops[history.id])
     return Facts(
         dump=contents,
         log=log,
@@ -146,7 +143,6 @@ def gather_facts(
         loops=loops,
         collectives=collectives,
         hung=question.hung or log.hung,
-        memory=memory,
         memory=memory,
         diagnoses=diagnose(log, failure, environment.backend),
     )
