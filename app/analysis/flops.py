@@ -2,23 +2,24 @@
 
 Counts two operations per multiply-add and nothing for anything else, as a measure of the work
 behind which communication can hide. Products that a GPU module hands to cuBLAS or cuDNN as
-custom-calls count too. Padding and dilation of a convolution are not taken off, so its count is
-an upper bound.
+custom-calls count too, and those that a CPU module hands to oneDNN.
 """
 
 import re
 from math import prod
 from typing import cast
 
+from app.analysis.convolutions import multiply_adds
 from app.analysis.dataflow import value_of
-from app.analysis.opcodes import config_value, group_config
+from app.analysis.opcodes import async_role, config_value, group_config
 from hlo_parser import Computation, Instruction, Module, Shape
 
-_DIM_LABELS = re.compile(r"[^_]*+_([^->]++)->.*+")
 _PRODUCTS = frozenset({"dot", "convolution", "ragged-dot", "scaled-dot"})
 
 # Custom-calls that are matrix products (xla/service/gpu/cublas_cudnn.cc).
 _GEMM_TARGET = re.compile(r"__cublas\$(?:gemm|lt\$matmul).*+")
+# xla/service/cpu/onednn_matmul_rewriter.cc
+_ONEDNN_PRODUCT = "__onednn$matmul"
 
 
 class FlopCounter:
@@ -35,7 +36,10 @@ class FlopCounter:
         not, a shape with an unbounded dimension - unless nothing inside multiplies matrices.
         """
         own = product_flops(computation, instruction)
-        called = [self._of_computation(c) for _, c in self._module.callees(instruction)]
+        # Later parts of an asynchronous call name its computation again.
+        is_later = async_role(instruction.opcode) in ("update", "done")
+        callees = () if is_later else self._module.callees(instruction)
+        called = [self._of_computation(c) for _, c in callees]
         if own is None or None in called:
             return None
         inside = sum(count or 0 for count in called)
@@ -91,6 +95,8 @@ def product_flops(computation: Computation, instruction: Instruction) -> int | N
         target = instruction.custom_call_target or ""
         if _GEMM_TARGET.fullmatch(target):
             return _dot_flops(computation, instruction, _gemm_contraction(instruction))
+        if target == _ONEDNN_PRODUCT:
+            return _onednn_flops(computation, instruction)
         if "dim_labels" in instruction.attributes:
             return _convolution_flops(computation, instruction)
     return 0
@@ -106,18 +112,25 @@ def _dot_flops(
     return _twice((*result.dimensions, *(lhs.dimensions[d] for d in contracted)))
 
 
+def _onednn_flops(computation: Computation, instruction: Instruction) -> int | None:
+    """The last dimension of the left side is summed over, the one before when it is transposed."""
+    lhs = operand_shape(computation, instruction, 0)
+    if lhs is None or len(lhs.dimensions) < 2:
+        return None
+    config = instruction.backend_config
+    transposed = config_value(config, "onednn_matmul_config", "transpose_a") is True
+    last = len(lhs.dimensions) - 1
+    return _dot_flops(computation, instruction, (last - transposed,))
+
+
 def _convolution_flops(computation: Computation, instruction: Instruction) -> int | None:
-    labels = _DIM_LABELS.fullmatch(instruction.attributes.get("dim_labels", ""))
     kernel = operand_shape(computation, instruction, 1)
     result = _first_array(instruction.shape)
-    if labels is None or kernel is None or result is None:
+    if kernel is None or result is None:
         return None
-    per_output = [
-        size
-        for label, size in zip(labels.group(1), kernel.dimensions, strict=False)
-        if label != "o"
-    ]
-    return _twice((*result.dimensions, *per_output))
+    source = operand_shape(computation, instruction, 0)
+    count = multiply_adds(instruction.attributes, source, kernel, result)
+    return None if count is None else _known(2 * count)
 
 
 def _twice(sizes: tuple[int, ...]) -> int | None:

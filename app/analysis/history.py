@@ -5,11 +5,13 @@ text adds and drops is looked at.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from app.analysis.opcodes import COLLECTIVES, base_opcode, collective_opcode
+from app.analysis.work import measure_work
 from app.model.dump import ModuleHistory
 from app.model.report import Dump
+from app.model.work import Work
 from hlo_parser import Computation
 
 # What a curve over passes is worth drawing for, beside the collectives.
@@ -27,8 +29,8 @@ _COUNTED = frozenset(
 )
 
 
-def describe_dumps(history: ModuleHistory) -> tuple[Dump, ...]:
-    """One row per text, in order.
+def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -> tuple[Dump, ...]:
+    """One row per text, in order; `work` is what `measure_work` says, where it is known.
 
     `counts` holds opcodes of interest that occur, by name; an asynchronous operation counts once,
     under the operation it runs, whatever its spelling. `changed` counts the distinct computations
@@ -38,7 +40,8 @@ def describe_dumps(history: ModuleHistory) -> tuple[Dump, ...]:
     before: frozenset[Computation] = frozenset()
     known: dict[Computation, Counter[str]] = {}
     counts: Counter[str] = Counter()
-    for position, dump in enumerate(history.dumps):
+    measured = measure_work(history) if work is None else work
+    for position, (dump, done) in enumerate(zip(history.dumps, measured, strict=True)):
         computations = frozenset(dump.module.computations)
         new = computations - before
         counts = counts.copy()
@@ -59,6 +62,10 @@ def describe_dumps(history: ModuleHistory) -> tuple[Dump, ...]:
                 changed=len(new),
                 scheduled=dump.module.header.is_scheduled,
                 counts={opcode: n for opcode, n in sorted(counts.items()) if n},
+                flops=done.flops,
+                collective_bytes=dict(done.collective_bytes),
+                counted_once=done.counted_once,
+                uncounted=done.uncounted,
             )
         )
         before = computations

@@ -27,6 +27,9 @@ CarryKind = Literal[
     "double_buffer",
     "other",
 ]
+Curve = Literal[
+    "instructions", "fusions", "copies", "collectives", "whiles", "flops", "collective_bytes"
+]
 LoopEventKind = Literal[
     "created",
     "peeled",
@@ -79,7 +82,12 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 class Dump(Struct, frozen=True, kw_only=True):
-    """One text of one module, after one pass; `changed` counts computations new in this text."""
+    """One text of one module, after one pass; `changed` counts computations new in this text.
+
+    `flops` (two a multiply-add) and `collective_bytes` (sent by one device, by kind) are those of
+    one execution with all iterations of loops, before partitioning of the whole program. They are
+    low by the loops `counted_once`, for want of a trip count, and by `uncounted` products.
+    """
 
     index: int
     file: str
@@ -92,6 +100,23 @@ class Dump(Struct, frozen=True, kw_only=True):
     changed: int = 0
     scheduled: bool = False
     counts: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    flops: int | None = None
+    collective_bytes: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    counted_once: int = 0
+    uncounted: int = 0
+
+
+class Bend(Struct, frozen=True, kw_only=True):
+    """A text in which a curve over the passes is notably higher or lower than in the one before.
+
+    `pass` is None where texts are missing in between and the pass named last may not be the one.
+    """
+
+    dump: int
+    pass_: str | None = msgspec.field(name="pass", default=None)
+    curve: Curve
+    before: int
+    after: int
 
 
 class Module(Struct, frozen=True, kw_only=True):
@@ -102,6 +127,7 @@ class Module(Struct, frozen=True, kw_only=True):
     role: Literal["user", "helper", "autotuning"] = "user"
     complete: bool = False
     dumps: tuple[Dump, ...] = ()
+    bends: tuple[Bend, ...] = ()
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True):

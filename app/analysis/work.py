@@ -1,0 +1,189 @@
+"""How much work one execution of a module text is: products, and bytes sent by collectives.
+
+Loops count as often as they run, conditionals by their heaviest branch, and each computation as
+often as it is called. What the text leaves open is counted low and said: a loop of unknown trip
+count runs once, a product of unreadable shape is nothing. Products are those of `flops.py`, bytes
+those of `collectives.bytes_sent`. What a computation holds itself is read once for all texts that
+share it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.analysis.collectives import bytes_sent
+from app.analysis.flops import product_flops
+from app.analysis.loops import LoopFinder
+from app.analysis.opcodes import base_opcode, collective_opcode
+from app.model.dump import ModuleHistory
+from app.model.facts import LoopHistory
+from app.model.work import LARGEST_COUNT, Work
+from hlo_parser import Computation, Instruction, Module
+
+_RUNNERS = frozenset({"call", "conditional", "custom-call", "fusion", "while"})
+
+Place = tuple[str, str]
+"""A while by the names of its computation and of itself."""
+
+
+def measure_work(
+    history: ModuleHistory, loops: Sequence[LoopHistory] | None = None
+) -> tuple[Work, ...]:
+    """The work of each text of a module, in order.
+
+    `loops` are those of `follow_loops`, which know the trip counts; without them they are looked
+    for. A loop whose text does not tell its trips any more runs as often as before.
+    """
+    reader = WorkReader()
+    if loops is None:
+        finder = LoopFinder()
+        trips = [
+            {
+                (p.loop.computation.name, p.loop.name): p.loop.trip_count
+                for p in finder.find(d.module)
+            }
+            for d in history.dumps
+        ]
+    else:
+        trips = _trips_by_text(loops, len(history.dumps))
+    return tuple(
+        reader.of_module(dump.module, known)
+        for dump, known in zip(history.dumps, trips, strict=True)
+    )
+
+
+def _trips_by_text(loops: Sequence[LoopHistory], texts: int) -> list[dict[Place, int | None]]:
+    found: list[dict[Place, int | None]] = [{} for _ in range(texts)]
+    for loop in loops:
+        trips: int | None = None
+        for position in sorted(loop.occurrences):
+            here = loop.occurrences[position]
+            trips = trips if here.trip_count is None else here.trip_count
+            found[position][here.computation.name, here.name] = trips
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What a computation does itself and the instructions by which it runs others."""
+
+    flops: int
+    collective_bytes: Counter[str]
+    uncounted: int
+    calls: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """The work of one call of a computation with all that it runs."""
+
+    flops: int = 0
+    collective_bytes: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """By which branches are compared; zeros where there is no work."""
+        return self.flops, self.collective_bytes.total()
+
+    def plus(self, other: "_Total", times: int = 1) -> "_Total":
+        """This and `times` the other, with all counts held within what JSON takes."""
+        sent = Counter(self.collective_bytes)
+        for opcode, size in other.collective_bytes.items():
+            sent[opcode] = min(sent[opcode] + times * size, LARGEST_COUNT)
+        return _Total(min(self.flops + times * other.flops, LARGEST_COUNT), sent)
+
+
+_NOTHING = _Total()
+
+
+class WorkReader:
+    """Measures texts of one history; computations that they share are read once."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[Computation, int, int], _Own] = {}
+
+    def of_module(self, module: Module, trips: Mapping[Place, int | None]) -> Work:
+        """The work of one execution of the entry; `trips` are the known trip counts."""
+        totals: dict[str, _Total] = {}
+        counted_once = uncounted = 0
+        for computation in self._callees_first(module):
+            own = self._read(module, computation)
+            uncounted += own.uncounted
+            total = _Total(own.flops, own.collective_bytes)
+            for call in own.calls:
+                inside, times = _called(module, call, totals), 1
+                if call.opcode == "while" and any(inside.weight):
+                    known = trips.get((computation.name, call.name))
+                    counted_once += known is None
+                    times = 1 if known is None else known
+                if any(inside.weight):
+                    total = total.plus(inside, times)
+            totals[computation.name] = total
+        entry = totals[module.entry.name]
+        return Work(
+            flops=entry.flops,
+            collective_bytes={k: n for k, n in sorted(entry.collective_bytes.items()) if n},
+            counted_once=counted_once,
+            uncounted=uncounted,
+        )
+
+    def _read(self, module: Module, computation: Computation) -> _Own:
+        """What the computation does itself, in modules with as many devices as this one."""
+        key = computation, module.header.num_partitions, module.header.replica_count
+        known = self._own.get(key)
+        if known is None:
+            known = self._own[key] = _read_own(module, computation)
+        return known
+
+    def _callees_first(self, module: Module) -> Iterator[Computation]:
+        """What the entry reaches, each after all that it runs; calls in a circle are cut."""
+        pending = [module.entry]
+        entered: set[str] = set()
+        left: set[str] = set()
+        while pending:
+            here = pending[-1]
+            if here.name not in entered:
+                entered.add(here.name)
+                for call in self._read(module, here).calls:
+                    pending += [c for _, c in module.callees(call) if c.name not in entered]
+                continue
+            pending.pop()
+            if here.name not in left:
+                left.add(here.name)
+                yield here
+
+
+def _called(module: Module, call: Instruction, totals: Mapping[str, _Total]) -> _Total:
+    """The work of one run of what an instruction calls; of a while, of one iteration."""
+    found = [totals.get(callee.name, _NOTHING) for _, callee in module.callees(call)]
+    if call.opcode == "conditional":
+        return max(found, key=lambda total: total.weight, default=_NOTHING)
+    total = _NOTHING
+    for inside in found:
+        if any(inside.weight):
+            total = total.plus(inside)
+    return total
+
+
+def _read_own(module: Module, computation: Computation) -> _Own:
+    flops = uncounted = 0
+    sent: Counter[str] = Counter()
+    calls: list[Instruction] = []
+    for instruction in computation.instructions:
+        product = product_flops(computation, instruction)
+        uncounted += product is None
+        flops += product or 0
+        opcode = collective_opcode(instruction)
+        if opcode is not None:
+            sent[opcode] += bytes_sent(module, computation, instruction)
+        elif instruction.callees and _runs_callees(instruction.opcode):
+            calls.append(instruction)
+    return _Own(flops, sent, uncounted, tuple(calls))
+
+
+def _runs_callees(opcode: str) -> bool:
+    """Whether callees are run as they stand, not once an element as those of a reduce.
+
+    Later parts of an asynchronous call name its computation again and run nothing.
+    """
+    return opcode == "async-start" or base_opcode(opcode) in _RUNNERS
