@@ -4,10 +4,12 @@ Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. 
 stands in its own room; here they are put in order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from app.analysis.bends import find_bends
 from app.analysis.collectives import find_collectives
 from app.analysis.environment import environment_of
 from app.analysis.failure_class import diagnose
@@ -16,11 +18,13 @@ from app.analysis.locate import locate_failure
 from app.analysis.loop_history import follow_loops
 from app.analysis.memory import find_memory
 from app.analysis.summaries import summarize_loops
+from app.analysis.work import measure_work
 from app.errors import UsageError
 from app.ingest import Progress, load_dump, merge_logs, parse_flags, quiet, read_log
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
+from app.model.work import Work
 from app.rules.frame import run_rules
 from app.settings import Settings
 
@@ -97,7 +101,7 @@ def examine(
         tool=Tool(name="hloscope", version=tool_version()),
         input=_input(contents, question),
         environment=facts.environment,
-        modules=tuple(_module(history) for history in facts.modules),
+        modules=tuple(_module(history, facts.work.get(history.id)) for history in facts.modules),
         loops=tuple(
             loop
             for history in facts.modules
@@ -127,10 +131,12 @@ def gather_facts(
     loops: dict[str, tuple[LoopHistory, ...]] = {}
     collectives: dict[str, tuple[Collective, ...]] = {}
     memory: dict[str, tuple[MemoryProfile, ...]] = {}
+    work: dict[str, tuple[Work, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
     for done, history in enumerate(own):
         progress("loops", done, len(own))
         loops[history.id] = follow_loops(history)
+        work[history.id] = measure_work(history, loops[history.id])
         collectives[history.id] = find_collectives(history, loops[history.id])
         if contents is not None:
             memory[history.id] = find_memory(contents, history, loops[history.id])
@@ -144,6 +150,7 @@ def gather_facts(
         collectives=collectives,
         hung=question.hung or log.hung,
         memory=memory,
+        work=work,
         diagnoses=diagnose(log, failure, environment.backend),
     )
 
@@ -162,11 +169,13 @@ def _input(contents: DumpContents | None, question: Question) -> Input:
     )
 
 
-def _module(history: ModuleHistory) -> Module:
+def _module(history: ModuleHistory, work: Sequence[Work] | None) -> Module:
+    rows = describe_dumps(history, work)
     return Module(
         id=history.id,
         name=history.name,
         role=history.role,
         complete=history.complete,
-        dumps=describe_dumps(history),
+        dumps=rows,
+        bends=find_bends(history, rows),
     )

@@ -17,6 +17,7 @@ from app.model.report import (
     LoopEventKind,
     Source,
 )
+from app.model.work import Work
 from hlo_parser import Computation, Instruction
 
 
@@ -215,6 +216,7 @@ class Facts:
     memory: Mapping[str, tuple[MemoryProfile, ...]] = field(
         default_factory=dict[str, tuple[MemoryProfile, ...]]
     )
+    work: Mapping[str, tuple[Work, ...]] = field(default_factory=dict[str, tuple[Work, ...]])
     diagnoses: tuple[Diagnosis, ...] = ()
 
     @property
