@@ -18,7 +18,8 @@ _Position = tuple[str, tuple[int, ...]]
 _MOST_BITCASTS = 100
 
 
-@dataclass(frozen=True, slots=True)
+# Equal only to itself: comparing would go through all values of the allocation.
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """Bytes `offset` to `offset + size` of an allocation, with the value that lies there."""
 
@@ -92,4 +93,4 @@ class Placement:
         roots = root_elements(loop.body) if path else (Value(loop.body.root.name),)
         if element < len(roots):
             found.append(self.at(loop.body, *roots[element]))
-        return tuple(dict.fromkeys(place for place in found if place is not None))
+        return tuple({place.value: place for place in found if place is not None}.values())
