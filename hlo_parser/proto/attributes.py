@@ -16,7 +16,7 @@ TYPED_BY_OPERAND = frozenset({"compare", "conditional"})
 
 def own_attributes(line: Line) -> list[str]:
     """What the opcode prints of its own, called computations last."""
-    printers = _PRINTERS.get(line.opcode, _ANY)
+    printers = PRINTERS.get(line.opcode, _ANY)
     return [text for printer in printers for text in printer(line)]
 
 
@@ -35,16 +35,16 @@ _TRANSFER = (call.channel, call.host_transfer)
 _PLAIN = (
     "abs acos acosh add add-dependency after-all all-gather-done all-reduce-done and asin "
     "asinh atan2 atanh bitcast bitcast-convert cbrt ceil clamp collective-permute-done "
-    "complex convert copy copy-done cosh cosine count-leading-zeros divide dynamic- "
-    "reshape dynamic-update-slice erf exponential exponential-minus-one floor imag is- "
-    "finite log log-plus-one logistic maximum minimum mulhi multiply negate not opt- "
-    "barrier or partition-id popcnt power real remainder replica-id round-nearest-afz "
-    "round-nearest-even rsqrt select shift-left shift-right-arithmetic shift-right- "
-    "logical sign sine sinh sqrt stochastic-convert subtract tan tanh tuple xor"
+    "complex convert copy copy-done cosh cosine count-leading-zeros divide dynamic-reshape "
+    "dynamic-update-slice erf exponential exponential-minus-one floor imag is-finite log "
+    "log-plus-one logistic maximum minimum mulhi multiply negate not opt-barrier or "
+    "partition-id popcnt power real remainder replica-id round-nearest-afz round-nearest-even "
+    "rsqrt select shift-left shift-right-arithmetic shift-right-logical sign sine sinh sqrt "
+    "stochastic-convert subtract tan tanh tuple xor"
 ).split()
 """Opcodes without attributes of their own."""
 
-_PRINTERS: dict[str, tuple[Printer, ...]] = {
+PRINTERS: dict[str, tuple[Printer, ...]] = {
     "all-gather": _GATHERING,
     "all-gather-start": _GATHERING,
     "all-reduce": (*_REDUCING, call.to_apply),

@@ -36,6 +36,11 @@ class Oracle:
 
     def read(self, text: bytes) -> ModuleFacts | str:
         """What XLA understood, or why it refused; `crashed` when the text killed it."""
+        answer = self.serialized(text)
+        return answer if isinstance(answer, str) else facts_of_proto(answer)
+
+    def serialized(self, text: bytes) -> bytes | str:
+        """The HloModuleProto XLA makes of a text, or why it refused; `crashed` as in `read`."""
         if self._child is None:
             self._child = subprocess.Popen(
                 [sys.executable, str(_CHILD)],
@@ -53,7 +58,7 @@ class Oracle:
             self._stop()
             return "crashed"
         answer = stdout.read(int.from_bytes(head[1:], "big"))
-        return facts_of_proto(answer) if head[:1] == b"+" else answer.decode()
+        return answer if head[:1] == b"+" else answer.decode()
 
 
 def facts_of_module(module: Module) -> ModuleFacts:

@@ -1,11 +1,14 @@
 """Field numbers, wire types and words of enumerations against those inside jaxlib 0.10.2."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as XlaField
+from jaxlib._hlo import HloOpcode
 
+from hlo_parser.proto.attributes import PRINTERS
 from hlo_parser.proto.schema import Message
 from hlo_parser.proto.shape_text import BUFFER, TUPLE, TYPE_WORDS
 from hlo_parser.proto.wire import Field, fields_of, message_kinds
@@ -100,3 +103,22 @@ def test_primitive_types_are_those_of_xla(enums: dict[str, EnumDescriptorProto])
     words = {number: word.upper() for number, word in TYPE_WORDS.items()}
     words |= {TUPLE: "TUPLE", BUFFER: "BUFFER", 14: "OPAQUE_TYPE", 0: "PRIMITIVE_TYPE_INVALID"}
     assert {value.number: value.name for value in enums["PrimitiveType"].value} == words
+
+
+# Opcodes whose names in C++ are not their words (xla/hlo/ir/hlo_opcode.h).
+OTHER_WORDS = {
+    "clz": "count-leading-zeros",
+    "cos": "cosine",
+    "exp": "exponential",
+    "expm1": "exponential-minus-one",
+    "log1p": "log-plus-one",
+    "optimization-barrier": "opt-barrier",
+    "population-count": "popcnt",
+    "sin": "sine",
+    "top-k": "topk",
+}
+
+
+def test_attributes_are_known_for_every_opcode() -> None:
+    names = (re.sub("(?<!^)([A-Z])", r"-\1", name[1:]).lower() for name in HloOpcode.__members__)
+    assert {OTHER_WORDS.get(name, name) for name in names} == PRINTERS.keys()
