@@ -53,7 +53,7 @@ def read_block(raw: bytes, reader: LineReader) -> Block | None:
         return None
     line_breaks = len(lines) + 3
     offsets: tuple[int, ...] | None = None
-    if gaps or reader.has_long_constants:
+    if gaps or reader.has_several_rows:
         line_breaks = raw.count(b"\n")
         starts = _starts(lines)
         offsets = tuple(start for start, made in zip(starts, found, strict=True) if made)

@@ -31,15 +31,15 @@ class LineReader:
 
     __slots__ = (
         "attribute_lists",
-        "has_long_constants",
+        "has_several_rows",
         "instructions",
         "pool",
         "refused",
         "shapes",
     )
 
-    has_long_constants: bool
-    """Whether a constant of several rows was read; else an instruction is a line."""
+    has_several_rows: bool
+    """Whether an instruction of several rows was read; before that, each is one line."""
 
     def __init__(self) -> None:
         self.instructions: dict[str, Instruction] = {}
@@ -47,7 +47,7 @@ class LineReader:
         self.attribute_lists: dict[str, AttributeList] = {}
         self.refused: dict[str, tuple[str, int]] = {}
         self.pool = ValuePool()
-        self.has_long_constants = False
+        self.has_several_rows = False
 
     def ordinary(self, text: str) -> Instruction | None:
         """Read an instruction of ordinary form; None when it is not."""
@@ -78,7 +78,7 @@ class LineReader:
         match = _line(text)
         if match is None:
             match = _long_constant(text)
-            self.has_long_constants |= match is not None
+            self.has_several_rows |= match is not None
         if match is None:
             return None
         proved = _literal if match[4] == "constant" else _operand_list
@@ -101,6 +101,7 @@ class LineReader:
         if _depth(text) > MAX_DEPTH:
             raise grammar.GrammarError(f"brackets nest deeper than {MAX_DEPTH}", 0)
         parts = grammar.read_instruction(text)
+        self.has_several_rows |= "\n" in text
         shape = self.shapes.get(parts.shape)
         if shape is None:
             shape = self.shapes[parts.shape] = Shape(parts.shape)
