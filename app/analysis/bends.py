@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.analysis.opcodes import COLLECTIVES
-from app.analysis.passes import ChangedBy, changed_by, speaks_for
+from app.analysis.passes import changed_by, pass_on_loops
 from app.model.dump import ModuleHistory
-from app.model.report import Bend, Curve, Dump, LoopEventKind
+from app.model.report import Bend, Curve, Dump
 from app.model.work import LARGEST_COUNT
-
-_MULTIPLYING: tuple[LoopEventKind, ...] = ("pipelined_forward", "double_buffered", "unrolled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +54,17 @@ def find_bends(history: ModuleHistory, rows: Sequence[Dump]) -> tuple[Bend, ...]
     """The bends of all curves, by text; `rows` are those of `describe_dumps`."""
     passes = changed_by(history)
     return tuple(
-        Bend(dump=here.index, pass_=_name(passes[here.index]), curve=curve, before=old, after=new)
+        Bend(
+            dump=here.index,
+            pass_=pass_on_loops(passes[here.index]),
+            curve=curve,
+            before=old,
+            after=new,
+        )
         for before, here in pairwise(rows)
         for curve, reading in _READINGS.items()
         if _is_notable(reading, old := reading.value(before), new := reading.value(here))
     )
-
-
-def _name(by: ChangedBy) -> str | None:
-    """With texts missing in between only passes that are there to multiply loops are named."""
-    known = by.alone or any(speaks_for(by.name, kind) for kind in _MULTIPLYING)
-    return by.name if known else None
 
 
 def _is_notable(reading: _Reading, before: int, after: int) -> bool:

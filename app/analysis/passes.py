@@ -22,6 +22,8 @@ _SPEAKS_FOR: Mapping[LoopEventKind, tuple[str, ...]] = {
     "unrolled": ("unroll", "double-buffer"),
     "fully_unrolled": ("unroll", "double-buffer"),
 }
+# Of these the ones that make more of a loop's work, or of its collectives, stand in a text.
+_MULTIPLYING: tuple[LoopEventKind, ...] = ("pipelined_forward", "double_buffered", "unrolled")
 # What such passes do beside it.
 _COMES_WITH: frozenset[LoopEventKind] = frozenset({"peeled", "trip_count_changed", "carry_changed"})
 
@@ -48,6 +50,15 @@ def changed_by(history: ModuleHistory) -> tuple[ChangedBy, ...]:
         found.append(ChangedBy(_responsible(names, position), alone))
         step = name.step if name.step is not None else step
     return tuple(found)
+
+
+def pass_on_loops(by: ChangedBy) -> str | None:
+    """The pass behind a change of loops or of their work.
+
+    With texts missing in between only a pass that is there to rewrite loops is named.
+    """
+    known = by.alone or any(speaks_for(by.name, kind) for kind in _MULTIPLYING)
+    return by.name if known else None
 
 
 def speaks_for(name: str | None, kind: LoopEventKind) -> bool:

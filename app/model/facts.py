@@ -196,9 +196,9 @@ class Facts:
 
     `dump` is None when only a log was given. `failing` is the module that was being compiled when
     the run died; `failure` the located first cause. `hung` is true where the log or the user says
-    that the run hung. Loops, collectives and memory are keyed by module id; a module without a
-    buffer assignment has no memory profile. `diagnoses` are the classes that the log speaks of,
-    each once, that of the failure first.
+    that the run hung. Loops, collectives, memory and work (one for each text) are keyed by module
+    id; a module without a buffer assignment has no memory profile. `diagnoses` are the
+    classes that the log speaks of, each once, that of the failure first.
     """
 
     dump: DumpContents | None
