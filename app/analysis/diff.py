@@ -14,7 +14,7 @@ from typing import Literal
 
 from app.analysis.call_matching import EQUAL_TEXT, ComputationMatching, match_computations
 from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediate
-from app.analysis.matching import Matching, match_instructions
+from app.analysis.matching import Matching, MatchingCache
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
 from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
 
@@ -42,8 +42,8 @@ class Differ:
 
     def __init__(self) -> None:
         self._table = FingerprintTable()
-        self._matchings: dict[tuple[Computation, Computation], Matching] = {}
-        self._pairs: dict[tuple[Computation, Computation, _Comparison], _PairDiff] = {}
+        self._matchings = MatchingCache(self._table)
+        self._pairs: dict[tuple[Matching, _Comparison], _PairDiff] = {}
         self._modules: dict[tuple[Module, Module], ComputationMatching] = {}
 
     def diff(self, before: Module, after: Module) -> ModuleDiff:
@@ -61,11 +61,16 @@ class Differ:
             if here is None or after.get(there.name) is not there:
                 found.append(_one_sided(there, is_added=True))
                 continue
-            diff = self._diff_of_pair(here, there, matching, comparison)
-            if diff is None:
+            how = matching.how[here.name]
+            if how == EQUAL_TEXT and not matching.has_moved_callees(here):
+                unchanged += 1
+                continue
+            pair = self._compare(self._matchings.of(before, after, here, there), comparison)
+            diff = _with_callees(pair, matching.partner)
+            if _is_empty(diff):
                 unchanged += 1
             else:
-                found.append(diff)
+                found.append(replace(diff, how=how))
         found += [
             _one_sided(here, is_added=False)
             for here in dict.fromkeys(before.computations)
@@ -82,12 +87,15 @@ class Differ:
         return None if name is None else before.get(name)
 
     def instruction_before(
-        self, before: Computation, after: Computation, instruction: Instruction
+        self, before: Module, after: Module, computation: Computation, instruction: Instruction
     ) -> Instruction | None:
-        """The counterpart of an instruction of `after`, two matched computations given."""
-        matching = self._matching(before, after)
+        """The counterpart of an instruction of `after` in the counterpart of its computation."""
+        other = self.computation_before(before, after, computation)
+        if other is None:
+            return None
+        matching = self._matchings.of(before, after, other, computation)
         position = matching.back.get(matching.after.index.get(instruction.name, -1))
-        return None if position is None else before.instructions[position]
+        return None if position is None else other.instructions[position]
 
     def counterparts(self, before: Module, after: Module) -> dict[Place, Place]:
         """Every matched instruction of `before` and its counterpart, as (computation, name)."""
@@ -96,56 +104,28 @@ class Differ:
             here, there = before.get(name), after.get(other)
             if here is None or there is None:
                 continue
-            for one, counterpart in self._instruction_pairs(here, there):
-                found[name, one.name] = (other, counterpart.name)
+            matching = self._matchings.of(before, after, here, there)
+            for i, j in matching.partner.items():
+                found[name, here.instructions[i].name] = (other, there.instructions[j].name)
         return found
-
-    def _instruction_pairs(
-        self, before: Computation, after: Computation
-    ) -> Iterator[tuple[Instruction, Instruction]]:
-        if before is after:
-            yield from ((instruction, instruction) for instruction in before.instructions)
-            return
-        matching = self._matching(before, after)
-        for i, j in matching.partner.items():
-            yield before.instructions[i], after.instructions[j]
 
     def _module_matching(self, before: Module, after: Module) -> ComputationMatching:
         key = (before, after)
         found = self._modules.get(key)
         if found is None:
-            found = match_computations(before, after, self._table, self._matching)
+            found = match_computations(
+                before,
+                after,
+                self._table,
+                lambda here, there: self._matchings.of(before, after, here, there),
+            )
             self._modules[key] = found
         return found
 
-    def _diff_of_pair(
-        self,
-        before: Computation,
-        after: Computation,
-        matching: ComputationMatching,
-        comparison: "_Comparison",
-    ) -> ComputationDiff | None:
-        """The difference of a matched pair, None when there is none."""
-        if matching.how[before.name] == EQUAL_TEXT and not matching.has_moved_callees(before):
-            return None
-        pair = self._compare(before, after, comparison)
-        diff = _with_callees(pair, matching.partner)
-        return None if _is_empty(diff) else replace(diff, how=matching.how[before.name])
-
-    def _matching(self, before: Computation, after: Computation) -> Matching:
-        key = (before, after)
-        found = self._matchings.get(key)
-        if found is None:
-            found = self._matchings[key] = match_instructions(before, after, self._table)
-        return found
-
-    def _compare(
-        self, before: Computation, after: Computation, comparison: "_Comparison"
-    ) -> "_PairDiff":
-        key = (before, after, comparison)
+    def _compare(self, matching: Matching, comparison: "_Comparison") -> "_PairDiff":
+        key = (matching, comparison)
         found = self._pairs.get(key)
         if found is None:
-            matching = self._matching(before, after)
             found = self._pairs[key] = _compare(matching, comparison)
         return found
 

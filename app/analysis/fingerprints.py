@@ -5,8 +5,9 @@ nothing depends on the hash seed. Names, metadata, called computations and contr
 enter; they are compared separately. Every walk is one pass over a list in text order.
 """
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal
 
 from hlo_parser import Computation, Instruction
@@ -31,14 +32,17 @@ UNCOUNTED_KEYS = frozenset(
     }
 )
 
-Strictness = Literal["exact", "layout-free", "operation"]
-Users = Mapping[int, Sequence[tuple[int, int]]]
+Strictness = Literal["whole", "exact", "layout-free", "operation"]
+Signature = Callable[[int], int]
+"""A number for what the instruction at a position does."""
+
+_FRAME_ID = re.compile(r"stack_frame_id=\d++\s*+")
 
 
 class Indexed:
     """One computation by position: operand positions, worked out once, and users."""
 
-    __slots__ = ("_operands", "computation", "index", "instructions", "root")
+    __slots__ = ("_operands", "_users", "computation", "index", "instructions", "root")
 
     def __init__(self, computation: Computation) -> None:
         self.computation = computation
@@ -48,6 +52,7 @@ class Indexed:
             self.index.setdefault(instruction.name, position)
         self.root = self.index[computation.root.name]
         self._operands: list[tuple[int, ...] | None] = [None] * len(self.instructions)
+        self._users: list[list[tuple[int, int]]] | None = None
 
     def operands(self, position: int) -> tuple[int, ...]:
         """Positions of the operands; -1 for a name that the computation does not define."""
@@ -58,16 +63,15 @@ class Indexed:
             self._operands[position] = found
         return found
 
-    def users_of(self, positions: Sequence[int]) -> Users:
-        """Who uses each of `positions`: (user, operand number) pairs in text order."""
-        found: dict[int, list[tuple[int, int]]] = {position: [] for position in positions}
-        wanted = {self.instructions[position].name: found[position] for position in positions}
-        for user, instruction in enumerate(self.instructions):
-            for number, name in enumerate(instruction.operands):
-                uses = wanted.get(name)
-                if uses is not None:
-                    uses.append((user, number))
-        return found
+    def users(self, position: int) -> Sequence[tuple[int, int]]:
+        """Who uses the instruction: (user, operand number) pairs in text order."""
+        if self._users is None:
+            self._users = [[] for _ in self.instructions]
+            for user in range(len(self.instructions)):
+                for number, operand in enumerate(self.operands(user)):
+                    if operand >= 0:
+                        self._users[operand].append((user, number))
+        return self._users[position]
 
 
 class FingerprintTable:
@@ -99,9 +103,15 @@ class FingerprintTable:
             self._opcodes[computation] = found
         return found
 
-    def signature(self, instruction: Instruction, strictness: Strictness) -> int:
+    def signature(
+        self,
+        instruction: Instruction,
+        strictness: Strictness,
+        callees: Callable[[str], int] | None = None,
+    ) -> int:
         """What an instruction does, operands aside.
 
+        `whole`: all of `exact`, what `callees` say of the computations called, and metadata.
         `exact`: opcode, shape with layout, attributes, literal, parameter number. `layout-free`:
         opcode, element types and dimensions, literal, parameter number. `operation`:
         `operation_of` alone.
@@ -110,6 +120,8 @@ class FingerprintTable:
         found = self._signatures.get(key)
         if found is None:
             found = self._signatures[key] = self.number(_signature(instruction, strictness))
+        if strictness == "whole" and callees is not None and instruction.callees:
+            return self.number((found, *(callees(callee.name) for callee in instruction.callees)))
         return found
 
     def content(self, computation: Computation) -> int:
@@ -118,7 +130,12 @@ class FingerprintTable:
         if found is None:
             here = self.indexed(computation)
             everything = range(len(here.instructions))
-            up = self.operand_graphs(here, everything, {}, "exact")
+            up = self.operand_graphs(
+                here,
+                everything,
+                {},
+                lambda position: self.signature(here.instructions[position], "exact"),
+            )
             found = self._contents[computation] = self.number(
                 ("content", up[here.root], tuple(sorted(up.values())))
             )
@@ -129,7 +146,7 @@ class FingerprintTable:
         here: Indexed,
         positions: Sequence[int],
         settled: Mapping[int, int],
-        strictness: Strictness,
+        signature: Signature,
     ) -> dict[int, int]:
         """For each of `positions` (ascending) the number of the graph of its operands.
 
@@ -138,19 +155,14 @@ class FingerprintTable:
         cycle, counts as unknown.
         """
         graphs: dict[int, int] = {}
+        number = self._numbers.setdefault
         for position in positions:
-            instruction = here.instructions[position]
             operands = tuple(
                 (settled[o] if o in settled else graphs.get(o, -1)) for o in here.operands(position)
             )
-            graphs[position] = self.number(
-                (
-                    "operands",
-                    self.signature(instruction, strictness),
-                    operands,
-                    instruction.operand_paths,
-                )
-            )
+            paths = here.instructions[position].operand_paths
+            key = ("operands", signature(position), operands, paths)
+            graphs[position] = number(key, len(self._numbers))
         return graphs
 
     def user_graphs(
@@ -158,25 +170,18 @@ class FingerprintTable:
         here: Indexed,
         positions: Sequence[int],
         settled: Mapping[int, int],
-        strictness: Strictness,
-        users: Users,
+        signature: Signature,
     ) -> dict[int, int]:
         """The same in the other direction: what uses an instruction, and as which operand."""
         graphs: dict[int, int] = {}
+        number = self._numbers.setdefault
         for position in reversed(positions):
-            instruction = here.instructions[position]
             uses = sorted(
-                (settled[u] if u in settled else graphs.get(u, -1), number)
-                for u, number in users[position]
+                (settled[u] if u in settled else graphs.get(u, -1), at)
+                for u, at in here.users(position)
             )
-            graphs[position] = self.number(
-                (
-                    "users",
-                    self.signature(instruction, strictness),
-                    position == here.root,
-                    tuple(uses),
-                )
-            )
+            key = ("users", signature(position), position == here.root, tuple(uses))
+            graphs[position] = number(key, len(self._numbers))
         return graphs
 
 
@@ -189,7 +194,14 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
     attributes = tuple(
         (key, value) for key, value in instruction.attributes.items() if key not in UNCOUNTED_KEYS
     )
-    return (opcode, instruction.shape.text, immediate(instruction), attributes)
+    exact = (opcode, instruction.shape.text, immediate(instruction), attributes)
+    return exact if strictness == "exact" else (exact, metadata_key(instruction))
+
+
+def metadata_key(instruction: Instruction) -> Hashable:
+    """What the metadata says, frame numbers aside: they point into the tables of one text."""
+    text = instruction.attributes.get("metadata", "")
+    return _FRAME_ID.sub("", text) if "stack_frame_id" in text else text
 
 
 def operation_of(instruction: Instruction) -> str:

@@ -58,26 +58,31 @@ def _before(
     other = differ.computation_before(before, after, computation)
     if other is None:
         return _original(before, instruction)
-    found = differ.instruction_before(other, computation, instruction) or _first_part(
-        other, computation, instruction, differ
+    modules = before, after
+    found = differ.instruction_before(*modules, computation, instruction) or _first_part(
+        modules, other, here, differ
     )
     return (other, found) if found is not None else _original(before, instruction)
 
 
 def _first_part(
-    before: Computation, after: Computation, combined: Instruction, differ: Differ
+    modules: tuple[Module, Module],
+    before: Computation,
+    here: tuple[Computation, Instruction],
+    differ: Differ,
 ) -> Instruction | None:
     """The operation on the first operand that was combined with those on the others.
 
     The combiners make one operation with many operands of several with one
     (xla/hlo/transforms/collectives/all_reduce_combiner.cc and its kin).
     """
+    after, combined = here
     if len(combined.operands) < 2:
         return None
     operation = operation_of(combined)
     for name in combined.operands:
         operand = after.get(name)
-        source = None if operand is None else differ.instruction_before(before, after, operand)
+        source = None if operand is None else differ.instruction_before(*modules, after, operand)
         for user in () if source is None else before.users.get(source.name, ()):
             if operation_of(user) == operation:
                 return user

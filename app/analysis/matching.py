@@ -1,40 +1,46 @@
 """Which instruction of one computation is which of another.
 
 Given two computations, gives a one-to-one matching of positions with the reason for each pair.
-Names decide where the two computations use names alike (neighbouring passes do); else exact
-graphs of operands and of users, then the same with less and less of the signature, then metadata
-and name stems as votes. Ties are settled by name, then by order of text. Every step groups by a
-key and costs one pass over what is not matched yet, so the whole is near-linear; it does the same
-whichever computation comes first.
+Names decide where the two computations use names alike (neighbouring passes do). Then, from the
+full signature (metadata and the content of what is called among it) to less and less of it: what
+is unique by the exact graph of its operands or users, and what the matched neighbours of both
+sides agree on. What is left in groups of equals is told apart by name, metadata or order of text,
+one pair at a time, each heard by its neighbours before the next. It does the same whichever
+computation comes first.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from app.analysis.fingerprints import (
     FingerprintTable,
     Indexed,
     Strictness,
-    Users,
     immediate,
+    metadata_key,
     name_stem,
     operation_of,
 )
-from hlo_parser import Computation, Instruction
+from app.analysis.neighbours import Neighbours
+from hlo_parser import Computation, Instruction, Module
 
 # Positions of one computation to what they are compared by.
 _Keys = Mapping[int, Hashable]
 _Numbers = Mapping[int, int]
 
+Callees = Callable[[str], int]
+"""A number for a called computation; equal for equal content."""
+
 _LEVELS: tuple[tuple[Strictness, str], ...] = (
-    ("exact", ""),
+    ("whole", ""),
+    ("exact", ", other metadata or callee"),
     ("layout-free", ", other layout or attributes"),
     ("operation", ", other shape"),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Matching:
     """Pairs of positions, in the order of the first computation, with the reason for each.
 
@@ -50,23 +56,73 @@ class Matching:
     names_agree: bool
 
 
+class MatchingCache:
+    """Matches computations of modules and remembers what it has matched.
+
+    A matching depends on the modules only through the content of the computations called that it
+    asked for, so it is used again where these are the same.
+    """
+
+    def __init__(self, table: FingerprintTable) -> None:
+        self._table = table
+        self._known: defaultdict[
+            tuple[Computation, Computation], list[tuple[Matching, _Asked, _Asked]]
+        ] = defaultdict(list)
+
+    def of(self, before: Module, after: Module, here: Computation, there: Computation) -> Matching:
+        """The matching of a computation of `before` with one of `after`."""
+        known = self._known[here, there]
+        for matching, left, right in known:
+            if all(self._content(before, name) == number for name, number in left.items()) and all(
+                self._content(after, name) == number for name, number in right.items()
+            ):
+                return matching
+        asked: tuple[_Asked, _Asked] = ({}, {})
+        callees = (self._asking(before, asked[0]), self._asking(after, asked[1]))
+        matching = match_instructions(here, there, self._table, callees)
+        known.append((matching, *asked))
+        return matching
+
+    def _content(self, module: Module, name: str) -> int:
+        computation = module.get(name)
+        return -1 if computation is None else self._table.content(computation)
+
+    def _asking(self, module: Module, asked: "_Asked") -> Callees:
+        def content(name: str) -> int:
+            found = asked.get(name)
+            if found is None:
+                found = asked[name] = self._content(module, name)
+            return found
+
+        return content
+
+
+_Asked = dict[str, int]
+"""The content of called computations by name."""
+
+
 def match_instructions(
-    before: Computation, after: Computation, table: FingerprintTable
+    before: Computation,
+    after: Computation,
+    table: FingerprintTable,
+    callees: tuple[Callees, Callees],
 ) -> Matching:
-    """Match two computations."""
-    matcher = _Matcher(table.indexed(before), table.indexed(after), table)
+    """Match two computations; `callees` number what either calls."""
+    matcher = _Matcher(table.indexed(before), table.indexed(after), table, callees)
     if matcher.names_agree:
         matcher.match_names(same_opcode=True)
     matcher.match_graphs()
+    matcher.match_equals()
     matcher.match_names(same_opcode=False)
     if matcher.match_votes():
         matcher.match_graphs()
+        matcher.match_equals()
     matcher.match_values()
     return Matching(
         before=matcher.before,
         after=matcher.after,
         partner={i: matcher.partner[i] for i in sorted(matcher.partner)},
-        back={j: i for i, j in matcher.partner.items()},
+        back=matcher.back,
         how=matcher.how,
         names_agree=matcher.names_agree,
     )
@@ -104,17 +160,28 @@ def _do_the_same(here: Instruction, there: Instruction) -> bool:
 class _Matcher:
     """The state of one matching; a pair's number stands for both instructions in fingerprints."""
 
-    def __init__(self, before: Indexed, after: Indexed, table: FingerprintTable) -> None:
+    def __init__(
+        self,
+        before: Indexed,
+        after: Indexed,
+        table: FingerprintTable,
+        callees: tuple[Callees, Callees],
+    ) -> None:
         self.before = before
         self.after = after
         self.partner: dict[int, int] = {}
+        self.back: dict[int, int] = {}
         self.how: dict[int, str] = {}
         self.names_agree = names_agree(before, after)
         self._table = table
+        self._callees = callees
         self._settled: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._neighbours: Neighbours | None = None
+        self._known_signatures: dict[tuple[int, Strictness], Callable[[int], int]] = {}
 
     def _pair(self, i: int, j: int, how: str) -> None:
         self.partner[i] = j
+        self.back[j] = i
         self.how[i] = how
         number = self._table.number(("pair", len(self.partner)))
         self._settled[0][i] = self._settled[1][j] = number
@@ -138,21 +205,68 @@ class _Matcher:
                 self._pair(i, j, "same name")
 
     def match_graphs(self) -> None:
-        """Pair by the graphs of operands and users, the exact ones first."""
-        left, right = self._free()
-        if not left or not right:
-            return
-        users = (self.before.users_of(left), self.after.users_of(right))
+        """Pair what is unique by operands or users, and spread from there; strictest first."""
         for strictness, remark in _LEVELS:
-            self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
-            self._match_unique(*self._user_graphs(strictness, users), f"same users{remark}")
-            self._match_groups(
-                *self._whole_graphs(strictness, users), f"same operands and users{remark}"
-            )
+            while True:
+                known = len(self.partner)
+                left, right = self._free()
+                if not left or not right:
+                    return
+                self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
+                self._match_unique(*self._user_graphs(strictness), f"same users{remark}")
+                self._spread(strictness, f"same neighbours{remark}")
+                if len(self.partner) == known:
+                    break
+
+    def match_equals(self) -> None:
+        """Pair within groups of equals that nothing tells apart, as many on either side first."""
+        for strictness, remark in _LEVELS:
+            for only_as_many in (True, False):
+                groups = self._equals(strictness)
+                for group, others in groups:
+                    if len(group) == len(others) or not only_as_many:
+                        self._match_group(group, others, strictness, remark)
 
     def match_values(self) -> None:
         """Pair what computes the same of the same: whichever is which, nothing came or went."""
-        self._match_groups(*self._operand_graphs("exact"), "same operands, in order")
+        left, right = self._operand_graphs("exact")
+        for group, others in _common_groups(left, right):
+            for i, j in self._in_order(group, others):
+                self._pair(i, j, "same operands, in order")
+
+    def _spread(self, strictness: Strictness, how: str) -> None:
+        """Pair what the matched neighbours agree on, until they have no more to say."""
+        left, right = self._free()
+        if not left or not right:
+            return
+        self._spread_from(set(left), set(right), strictness, how)
+
+    def _spread_from(
+        self, left: set[int], right: set[int], strictness: Strictness, how: str
+    ) -> None:
+        neighbours = self._neighbours
+        if neighbours is None:
+            neighbours = self._neighbours = Neighbours(
+                self.before, self.after, self.partner, self.back
+            )
+        signatures = (self._signatures(0, strictness), self._signatures(1, strictness))
+        while left and right:
+            pairs = neighbours.agreed(left, right, signatures)
+            for i, j in pairs:
+                self._pair(i, j, how)
+            left, right = neighbours.beside(pairs)
+
+    def _signatures(self, side: int, strictness: Strictness) -> Callable[[int], int]:
+        found = self._known_signatures.get((side, strictness))
+        if found is None:
+            instructions = (self.before, self.after)[side].instructions
+            look, callees = self._table.signature, self._callees[side]
+
+            def signature(position: int) -> int:
+                return look(instructions[position], strictness, callees)
+
+            found = self._known_signatures[side, strictness] = signature
+        return found
 
     def _operand_graphs(self, strictness: Strictness) -> tuple[_Numbers, _Numbers]:
         left, right = self._free()
@@ -160,30 +274,78 @@ class _Matcher:
             return {}, {}
         look = self._table.operand_graphs
         return (
-            look(self.before, left, self._settled[0], strictness),
-            look(self.after, right, self._settled[1], strictness),
+            look(self.before, left, self._settled[0], self._signatures(0, strictness)),
+            look(self.after, right, self._settled[1], self._signatures(1, strictness)),
         )
 
-    def _user_graphs(
-        self, strictness: Strictness, users: tuple[Users, Users]
-    ) -> tuple[_Numbers, _Numbers]:
+    def _user_graphs(self, strictness: Strictness) -> tuple[_Numbers, _Numbers]:
         left, right = self._free()
         if not left or not right:
             return {}, {}
         look = self._table.user_graphs
         return (
-            look(self.before, left, self._settled[0], strictness, users[0]),
-            look(self.after, right, self._settled[1], strictness, users[1]),
+            look(self.before, left, self._settled[0], self._signatures(0, strictness)),
+            look(self.after, right, self._settled[1], self._signatures(1, strictness)),
         )
 
-    def _whole_graphs(
-        self, strictness: Strictness, users: tuple[Users, Users]
-    ) -> tuple[_Keys, _Keys]:
-        up, down = self._operand_graphs(strictness), self._user_graphs(strictness, users)
-        return (
-            {position: (number, down[0][position]) for position, number in up[0].items()},
-            {position: (number, down[1][position]) for position, number in up[1].items()},
-        )
+    def _equals(self, strictness: Strictness) -> list[tuple[list[int], list[int]]]:
+        """Groups of free positions of one colour, refined by operands and users in turn."""
+        left, right = self._free()
+        if not left or not right:
+            return []
+        colours: list[Callable[[int], int]] = [
+            self._signatures(0, strictness),
+            self._signatures(1, strictness),
+        ]
+        free = (left, right)
+        sides = (self.before, self.after)
+        numbers: list[_Numbers] = [{}, {}]
+        count = 0
+        while True:
+            for side in (0, 1):
+                for look in (self._table.operand_graphs, self._table.user_graphs):
+                    found = look(sides[side], free[side], self._settled[side], colours[side])
+                    numbers[side] = found
+                    colours[side] = found.__getitem__
+            refined = len(set(numbers[0].values()) | set(numbers[1].values()))
+            if refined == count:
+                break
+            count = refined
+        return _common_groups(*numbers)
+
+    def _match_group(
+        self, group: list[int], others: list[int], strictness: Strictness, remark: str
+    ) -> None:
+        for i, j in self._in_order(group, others):
+            if i in self.partner or j in self.back:
+                continue
+            self._pair(i, j, f"same operands and users{remark}")
+            neighbours = self._neighbours
+            if neighbours is not None:
+                left, right = neighbours.beside([(i, j)])
+                self._spread_from(left, right, strictness, f"same neighbours{remark}")
+
+    def _in_order(self, group: list[int], others: list[int]) -> list[tuple[int, int]]:
+        """Pairs of two groups of equals: by name, by metadata, then in the order of the text."""
+        pairs: list[tuple[int, int]] = []
+        keys: tuple[Callable[[Instruction], Hashable], ...] = (_name_of, metadata_key, _nothing)
+        if len(group) == 1 == len(others):
+            keys = (_nothing,)
+        for key in keys:
+            there: defaultdict[Hashable, list[int]] = defaultdict(list)
+            for j in reversed(others):
+                there[key(self.after.instructions[j])].append(j)
+            taken: set[int] = set()
+            rest: list[int] = []
+            for i in group:
+                same = there.get(key(self.before.instructions[i]))
+                if same:
+                    pairs.append((i, same[-1]))
+                    taken.add(same.pop())
+                else:
+                    rest.append(i)
+            group, others = rest, [j for j in others if j not in taken]
+        return pairs
 
     def match_votes(self) -> bool:
         """Pair by the operation's JAX name and by stems of names, where just one fits."""
@@ -202,33 +364,17 @@ class _Matcher:
         return len(self.partner) > known
 
     def _match_unique(self, left: _Keys, right: _Keys, how: str) -> None:
-        there = _grouped(right)
-        for key, group in _grouped(left).items():
-            others = there.get(key, [])
+        for group, others in _common_groups(left, right):
             if len(group) == 1 == len(others):
                 self._pair(group[0], others[0], how)
 
-    def _match_groups(self, left: _Keys, right: _Keys, how: str) -> None:
-        """Pair within groups of equals: first by name, then in the order of the text."""
-        there = _grouped(right)
-        for key, group in _grouped(left).items():
-            others = there.get(key)
-            if others is None:
-                continue
-            by_name = {self.after.instructions[j].name: j for j in others}
-            named = {
-                i: j
-                for i in group
-                if (j := by_name.get(self.before.instructions[i].name)) is not None
-            }
-            taken = set(named.values())
-            rest = zip(
-                (i for i in group if i not in named),
-                (j for j in others if j not in taken),
-                strict=False,
-            )
-            for i, j in (*named.items(), *rest):
-                self._pair(i, j, how)
+
+def _common_groups(left: _Keys, right: _Keys) -> list[tuple[list[int], list[int]]]:
+    """Positions of one key on both sides, ascending; in an order that favours no side."""
+    there = _grouped(right)
+    found = [(group, others) for key, group in _grouped(left).items() if (others := there.get(key))]
+    found.sort(key=lambda pair: (pair[0][0] + pair[1][0], min(pair[0][0], pair[1][0])))
+    return found
 
 
 def _grouped(keys: _Keys) -> dict[Hashable, list[int]]:
@@ -236,6 +382,14 @@ def _grouped(keys: _Keys) -> dict[Hashable, list[int]]:
     for position in sorted(keys):
         groups[keys[position]].append(position)
     return groups
+
+
+def _name_of(instruction: Instruction) -> Hashable:
+    return instruction.name
+
+
+def _nothing(_: Instruction) -> Hashable:
+    return None
 
 
 def _metadata_vote(instruction: Instruction) -> Hashable | None:

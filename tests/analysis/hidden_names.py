@@ -25,7 +25,9 @@ class Hidden:
     computations: Mapping[str, str]
 
 
-def hidden(module: Module, random_numbers: random.Random, interner: Interner | None = None) -> Hidden:
+def hidden(
+    module: Module, random_numbers: random.Random, interner: Interner | None = None
+) -> Hidden:
     """`module` with all names changed and its lines and computations shuffled."""
     lines = print_module(module).split("\n")
     start = next(i for i, line in enumerate(lines) if _opens(line, module.computations[0]))

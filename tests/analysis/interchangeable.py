@@ -89,7 +89,9 @@ class Interchangeable:
             contents[computation.name] = self._number(
                 (
                     values[computation.name, computation.root.name],
-                    tuple(sorted(values[computation.name, i.name] for i in computation.instructions)),
+                    tuple(
+                        sorted(values[computation.name, i.name] for i in computation.instructions)
+                    ),
                 )
             )
         return values

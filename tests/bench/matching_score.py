@@ -26,7 +26,7 @@ from analysis.interchangeable import Interchangeable, Place, unique_places  # no
 from app.analysis.diff import Differ  # noqa: E402
 from app.ingest.load import load_dump  # noqa: E402
 from app.settings import Settings  # noqa: E402
-from hlo_parser import Interner, Module  # noqa: E402
+from hlo_parser import Module  # noqa: E402
 
 DUMPS = ROOT.parent / "shared" / "dumps"
 FIGURES = Path(__file__).with_suffix(".txt")
@@ -37,7 +37,7 @@ LARGE = 50
 
 @dataclass(slots=True)
 class Score:
-    """Instructions that count, and how many of them were found; `where` lists those that were not."""
+    """Instructions that count, and how many of them were found."""
 
     name: str
     count: int = 0
