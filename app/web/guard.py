@@ -30,7 +30,6 @@ CONTENT_POLICY = (
 
 _HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CONTENT_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Referrer-Policy": "no-referrer",
@@ -172,6 +171,9 @@ def _is_cross_site(headers: Headers) -> bool:
 def _add_headers(scope: Scope, headers: MutableHeaders) -> None:
     for name, value in _HEADERS.items():
         headers.setdefault(name, value)
+    if scope["scheme"] == "https":
+        # Browsers complain of it where the connection is not trusted.
+        headers["Cross-Origin-Opener-Policy"] = "same-origin"
     path: str = scope["path"]
     if path.startswith("/static/"):
         headers.setdefault("Cache-Control", "no-cache")

@@ -1,39 +1,65 @@
 // @ts-check
-/** Sends a form with a bar, figures and a way out; goes to the report when it is taken. */
+/** Packs and sends a form with a bar, figures and a way out; goes to the report when it is taken. */
 
 import { one } from "./elements.js";
 import { sendingText } from "./figures.js";
 
 const SPOKEN_STEP = 0.1;
 
+/** @typedef {import("./packing.js").Told} Told */
+
 /** One transfer, with its bar, its words and its way out. */
 export class Sending {
   /**
    * @param {string} address
-   * @param {FormData} data
+   * @param {(told: Told, signal: AbortSignal) => Promise<FormData>} prepare makes what is sent
    * @param {(why: string) => void} comeBack is told why nothing was sent, "" when cancelled
    */
-  constructor(address, data, comeBack) {
+  constructor(address, prepare, comeBack) {
     this.address = address;
-    this.data = data;
+    this.prepare = prepare;
     this.comeBack = comeBack;
+    this.cancelled = new AbortController();
     this.request = new XMLHttpRequest();
     this.section = one("[data-sending]", HTMLElement);
     this.bar = one("[data-bar]", HTMLProgressElement);
     this.figures = one("[data-figures]", HTMLElement);
     this.spoken = one("[data-spoken]", HTMLElement);
-    this.spokenAt = 0;
-    this.begun = performance.now();
   }
 
-  start() {
-    const { request } = this;
+  async start() {
     this.section.hidden = false;
+    one("#sending-title", HTMLElement).focus();
+    one("[data-cancel]", HTMLButtonElement).onclick = () => this.cancelled.abort();
+    try {
+      this.begin("Packing", "packed");
+      const data = await this.prepare((done, total) => this.show(done, total), this.cancelled.signal);
+      this.begin("Sending", "sent");
+      this.send(data);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.stop(this.cancelled.signal.aborted ? "" : `The files could not be read: ${why}`);
+    }
+  }
+
+  /**
+   * @param {string} title
+   * @param {string} verb for the words that are read out
+   */
+  begin(title, verb) {
+    one("#sending-title", HTMLElement).textContent = title;
+    this.verb = verb;
+    this.begun = performance.now();
+    this.spokenAt = 0;
     this.bar.removeAttribute("value");
     this.figures.textContent = "Starting";
-    one("#sending-title", HTMLElement).focus();
-    one("[data-cancel]", HTMLButtonElement).onclick = () => request.abort();
-    request.upload.onprogress = (event) => this.showProgress(event);
+  }
+
+  /** @param {FormData} data */
+  send(data) {
+    const { request } = this;
+    this.cancelled.signal.addEventListener("abort", () => request.abort());
+    request.upload.onprogress = ({ loaded, total }) => this.show(loaded, total);
     request.upload.onload = () => {
       this.bar.removeAttribute("value");
       this.figures.textContent = "All is sent; the server is putting it away";
@@ -47,17 +73,21 @@ export class Sending {
     if (token instanceof HTMLInputElement && token.value) {
       request.setRequestHeader("Authorization", `Bearer ${token.value}`);
     }
-    request.send(this.data);
+    request.send(data);
   }
 
-  /** @param {ProgressEvent} event */
-  showProgress({ loaded, total }) {
-    const part = loaded / total;
+  /**
+   * @param {number} done bytes
+   * @param {number} total bytes
+   */
+  show(done, total) {
+    const part = done / total;
     this.bar.value = part;
-    this.figures.textContent = sendingText(loaded, total, (performance.now() - this.begun) / 1000);
-    if (part - this.spokenAt >= SPOKEN_STEP) {
+    const elapsed = (performance.now() - (this.begun ?? 0)) / 1000;
+    this.figures.textContent = sendingText(done, total, elapsed);
+    if (part - (this.spokenAt ?? 0) >= SPOKEN_STEP) {
       this.spokenAt = part;
-      this.spoken.textContent = `${Math.round(part * 100)} percent sent`;
+      this.spoken.textContent = `${Math.round(part * 100)} percent ${this.verb}`;
     }
   }
 

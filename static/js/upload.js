@@ -7,12 +7,13 @@
 import { filesOf, filesUnder, sortFound } from "./chosen_files.js";
 import { one } from "./elements.js";
 import { sizeText } from "./figures.js";
+import { packed } from "./packing.js";
 import { Sending } from "./sending.js";
-import { tarParts } from "./tar.js";
 
 /**
  * @typedef {import("./chosen_files.js").Chosen} Chosen
  * @typedef {import("./chosen_files.js").Dump} Dump
+ * @typedef {import("./packing.js").Told} Told
  * @typedef {{max_upload_bytes: number, max_log_bytes: number}} PageData
  */
 
@@ -168,13 +169,23 @@ class UploadPage {
       this.tell(complaint);
       return;
     }
-    const data = new FormData(this.form);
-    // Words come first, so that what they say is known while the files are still on their way.
-    if (!this.logText.value.trim()) data.delete("log");
-    if (this.dump) data.append("dump", ...packed(this.dump));
-    for (const log of this.logs) data.append("log", log, log.name);
     this.form.hidden = true;
-    new Sending(this.form.action, data, (why) => this.comeBack(why)).start();
+    const prepare = (/** @type {Told} */ told, /** @type {AbortSignal} */ signal) =>
+      this.filledIn(told, signal);
+    new Sending(this.form.action, prepare, (why) => this.comeBack(why)).start();
+  }
+
+  /**
+   * All that is sent.
+   * @param {Told} told
+   * @param {AbortSignal} signal
+   */
+  async filledIn(told, signal) {
+    const data = new FormData(this.form);
+    if (!this.logText.value.trim()) data.delete("log");
+    if (this.dump) data.append("dump", ...(await packed(this.dump, location.hostname, told, signal)));
+    for (const log of this.logs) data.append("log", log, log.name);
+    return data;
   }
 
   /**
@@ -186,15 +197,6 @@ class UploadPage {
     if (why) this.tell(why);
     else one("[data-choose-archive]", HTMLButtonElement).focus();
   }
-}
-
-/**
- * @param {Dump} dump
- * @returns {[Blob, string]}
- */
-function packed(dump) {
-  if (dump.packed) return [dump.files[0].file, dump.name];
-  return [new Blob(tarParts(dump.files), { type: "application/x-tar" }), `${dump.name}.tar`];
 }
 
 /** @param {Dump} dump */

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_dumps" / "pipeliner_crash"
+FAR = "far.example"
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
     "--headless",
@@ -25,13 +26,16 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A name that is not this machine's, for what is done only on a longer way.
+    f"--host-resolver-rules=MAP {FAR} 127.0.0.1",
 )
 RUN = """
 import sys
 from pathlib import Path
 from app.settings import Settings
 from app.web.serve import serve
-serve(Settings(data_dir=Path(sys.argv[1])), port=int(sys.argv[2]))
+settings = Settings(data_dir=Path(sys.argv[1]), allowed_hosts="127.0.0.1,far.example")
+serve(settings, port=int(sys.argv[2]))
 """
 REPORT_MS = 90_000
 
@@ -178,6 +182,25 @@ def test_a_dropped_folder_is_packed_on_the_way(visit: Callable[..., Page], tmp_p
     assert report["input"]["name"] == "my dump.tar"
 
 
+def test_on_a_longer_way_a_folder_is_compressed(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dump"
+    with tarfile.open(SAMPLE / "dump.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    page = browser.new_context().new_page()
+    page.goto(server.base.replace("127.0.0.1", FAR))
+    drop(page, folder)
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("files")
+    page.get_by_role("button", name="Explain").click()
+    headline(page)
+    report = page.request.get(f"{page.url}/report.json".replace(FAR, "127.0.0.1")).json()
+    sent = report["input"]
+    assert sent["name"] == "dump.tar.gz"
+    assert sent["bytes"] < report["coverage"]["bytes"] / 5
+    page.context.close()
+
+
 def test_a_pasted_log_alone_is_explained_and_deleted(visit: Callable[..., Page]) -> None:
     page = visit()
     page.goto("/")
@@ -226,6 +249,7 @@ def test_a_refusal_brings_the_form_back_as_it_was(
     page.goto("/")
     page.get_by_label("XLA_FLAGS of the run").fill("--xla_x=1")
     drop(page, tmp_path / "photo.tar.gz")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("photo.tar.gz")
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_role("alert")).to_contain_text("This is an image.")
     expect(page.get_by_label("XLA_FLAGS of the run")).to_have_value("--xla_x=1")
@@ -237,6 +261,7 @@ def test_an_upload_can_be_cancelled(visit: Callable[..., Page]) -> None:
     page = visit()
     page.goto("/")
     drop(page, SAMPLE / "dump.tar.gz")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("dump.tar.gz")
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 100_000}

@@ -35,7 +35,7 @@ def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
         assert headers["content-security-policy"] == CONTENT_POLICY, path
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
-        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
         cached = "no-cache" if path.startswith("/static/") else "private, no-store"
         assert headers["cache-control"] == cached
         unlisted = "noindex, nofollow" if path.startswith(("/r/", "/api/")) else None
