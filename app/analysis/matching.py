@@ -10,8 +10,9 @@ computation comes first.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from app.analysis.fingerprints import (
     FingerprintTable,
@@ -22,6 +23,7 @@ from app.analysis.fingerprints import (
     name_stem,
     operation_of,
 )
+from app.analysis.likeness import Side, most_alike
 from app.analysis.neighbours import Neighbours
 from hlo_parser import Computation, Instruction, Module
 
@@ -32,12 +34,12 @@ _Numbers = Mapping[int, int]
 Callees = Callable[[str], int]
 """A number for a called computation; equal for equal content."""
 
-_LEVELS: tuple[tuple[Strictness, str], ...] = (
-    ("whole", ""),
-    ("exact", ", other metadata or callee"),
-    ("layout-free", ", other layout or attributes"),
-    ("operation", ", other shape"),
-)
+_LEVELS: Mapping[Strictness, str] = {
+    "whole": "",
+    "exact": ", other metadata or callee",
+    "layout-free": ", other layout or attributes",
+    "operation": ", other shape",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +114,14 @@ def match_instructions(
     if matcher.names_agree:
         matcher.match_names(same_opcode=True)
     matcher.match_graphs()
-    matcher.match_equals()
+    matcher.match_equals(("whole", "exact"), only_as_many=True)
+    matcher.match_alike()
+    matcher.match_equals(("whole", "exact", "layout-free"), only_as_many=False)
     matcher.match_names(same_opcode=False)
     if matcher.match_votes():
         matcher.match_graphs()
-        matcher.match_equals()
+        matcher.match_alike()
+        matcher.match_equals(("whole", "exact", "layout-free"), only_as_many=False)
     matcher.match_values()
     return Matching(
         before=matcher.before,
@@ -176,6 +181,11 @@ class _Matcher:
         self._table = table
         self._callees = callees
         self._settled: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._free_at = 0
+        self._free_positions = (
+            list(range(len(before.instructions))),
+            list(range(len(after.instructions))),
+        )
         self._neighbours: Neighbours | None = None
         self._known_signatures: dict[tuple[int, Strictness], Callable[[int], int]] = {}
 
@@ -183,15 +193,19 @@ class _Matcher:
         self.partner[i] = j
         self.back[j] = i
         self.how[i] = how
-        number = self._table.number(("pair", len(self.partner)))
-        self._settled[0][i] = self._settled[1][j] = number
+        # Below zero, where no graph is numbered; -1 stands for an unknown operand.
+        self._settled[0][i] = self._settled[1][j] = -1 - len(self.partner)
 
     def _free(self) -> tuple[list[int], list[int]]:
         left, right = self._settled
-        return (
-            [i for i in range(len(self.before.instructions)) if i not in left],
-            [j for j in range(len(self.after.instructions)) if j not in right],
-        )
+        if self._free_at != len(self.partner):
+            here, there = self._free_positions
+            self._free_positions = (
+                [i for i in here if i not in left],
+                [j for j in there if j not in right],
+            )
+            self._free_at = len(self.partner)
+        return self._free_positions
 
     def match_names(self, *, same_opcode: bool) -> None:
         """Pair what has one name; with `same_opcode` only where it is the same operation still."""
@@ -206,26 +220,50 @@ class _Matcher:
 
     def match_graphs(self) -> None:
         """Pair what is unique by operands or users, and spread from there; strictest first."""
-        for strictness, remark in _LEVELS:
-            while True:
+        for strictness, remark in _LEVELS.items():
+            while self._have_common(strictness):
                 known = len(self.partner)
-                left, right = self._free()
-                if not left or not right:
-                    return
                 self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
                 self._match_unique(*self._user_graphs(strictness), f"same users{remark}")
                 self._spread(strictness, f"same neighbours{remark}")
                 if len(self.partner) == known:
                     break
 
-    def match_equals(self) -> None:
-        """Pair within groups of equals that nothing tells apart, as many on either side first."""
-        for strictness, remark in _LEVELS:
-            for only_as_many in (True, False):
-                groups = self._equals(strictness)
-                for group, others in groups:
-                    if len(group) == len(others) or not only_as_many:
-                        self._match_group(group, others, strictness, remark)
+    def match_equals(self, levels: Sequence[Strictness], *, only_as_many: bool) -> None:
+        """Pair within groups of equals that nothing tells apart."""
+        for strictness in levels:
+            if not self._have_common(strictness):
+                continue
+            for group, others in self._equals(strictness):
+                if len(group) == len(others) or not only_as_many:
+                    self._match_group(group, others, strictness)
+
+    def match_alike(self) -> None:
+        """Pair what is most alike, all evidence together, each round heard by the neighbours."""
+        while self._have_common("operation"):
+            left, right = self._free()
+            pairs = most_alike(self._side(0), self._side(1), left, right)
+            for i, j in pairs:
+                self._pair(i, j, "most alike")
+            if not pairs:
+                return
+            self.match_graphs()
+
+    def _side(self, side: Literal[0, 1]) -> Side:
+        return Side(
+            indexed=(self.before, self.after)[side],
+            settled=self._settled[side],
+            signature=self._signatures(side, "exact"),
+            callees=self._callees[side],
+        )
+
+    def _have_common(self, strictness: Strictness) -> bool:
+        """Whether anything free on one side could be something free on the other."""
+        left, right = self._free()
+        if not left or not right:
+            return False
+        there = set(map(self._signatures(1, strictness), right))
+        return not there.isdisjoint(map(self._signatures(0, strictness), left))
 
     def match_values(self) -> None:
         """Pair what computes the same of the same: whichever is which, nothing came or went."""
@@ -313,9 +351,8 @@ class _Matcher:
             count = refined
         return _common_groups(*numbers)
 
-    def _match_group(
-        self, group: list[int], others: list[int], strictness: Strictness, remark: str
-    ) -> None:
+    def _match_group(self, group: list[int], others: list[int], strictness: Strictness) -> None:
+        remark = _LEVELS[strictness]
         for i, j in self._in_order(group, others):
             if i in self.partner or j in self.back:
                 continue

@@ -1,0 +1,189 @@
+"""Which unmatched instructions are most like each other, all evidence taken together.
+
+For what has changed in itself and around it: no graph is equal and the nearest neighbours are new.
+Given the matching so far, gives pairs of positions that are each other's one best. Evidence are
+the matched instructions reached through unmatched ones, in either direction, the signatures met on
+the way, metadata and called computations; what few have weighs more, and no single piece decides.
+Pairs are looked for only among those that share something rare, so the cost stays near-linear.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.analysis.fingerprints import Indexed, metadata_key, operation_of
+from hlo_parser import Instruction
+
+Features = Mapping[Hashable, float]
+
+# How far and how wide the way through unmatched instructions is followed.
+_REACH = 6
+_WIDTH = 24
+_DECAY = 0.6
+
+# Pairs are looked for among those that share something that at most this many have.
+_RARE = 12
+
+# The least part of their evidence that a pair shares.
+_LEAST = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One computation as it is matched so far.
+
+    `settled` numbers what is matched, alike on both sides; `signature` is an exact one, `callees`
+    numbers called computations by content.
+    """
+
+    indexed: Indexed
+    settled: Mapping[int, int]
+    signature: Callable[[int], int]
+    callees: Callable[[str], int]
+
+
+def most_alike(
+    before: Side, after: Side, left: Sequence[int], right: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Pairs of free positions of which each is the other's one best, in order."""
+    here = _kept(before, left, _operations(after, right))
+    there = _kept(after, right, _operations(before, left))
+    if not here or not there:
+        return []
+    spread = Counter(feature for features in here.values() for feature in features)
+    spread.update(feature for features in there.values() for feature in features)
+    holders: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for j, features in there.items():
+        for feature in features:
+            if spread[feature] <= _RARE:
+                holders[feature].append(j)
+    totals = {
+        side: {k: sum(w / spread[f] for f, w in features.items()) for k, features in of.items()}
+        for side, of in enumerate((here, there))
+    }
+    best: tuple[dict[int, _Best], dict[int, _Best]] = ({}, {})
+    for i, features in here.items():
+        operation = operation_of(before.indexed.instructions[i])
+        candidates = {j for feature in features for j in holders.get(feature, ())}
+        for j in candidates:
+            if operation_of(after.indexed.instructions[j]) != operation:
+                continue
+            shared = _shared(features, there[j], spread)
+            whole = totals[0][i] + totals[1][j] - shared
+            alike = shared / whole if whole else 0.0
+            if alike >= _LEAST:
+                _keep_best(best[0], i, j, alike)
+                _keep_best(best[1], j, i, alike)
+    return [
+        (i, one.position)
+        for i, one in best[0].items()
+        if one.is_only and best[1][one.position].is_only and best[1][one.position].position == i
+    ]
+
+
+@dataclass(slots=True)
+class _Best:
+    position: int
+    alike: float
+    is_only: bool = True
+
+
+def _keep_best(best: dict[int, _Best], position: int, other: int, alike: float) -> None:
+    known = best.get(position)
+    if known is None or alike > known.alike + 1e-9:
+        best[position] = _Best(other, alike)
+    elif alike > known.alike - 1e-9:
+        known.is_only = False
+
+
+def _shared(one: Features, other: Features, spread: Mapping[Hashable, int]) -> float:
+    if len(other) < len(one):
+        one, other = other, one
+    return sum(
+        min(weight, there) / spread[feature]
+        for feature, weight in one.items()
+        if (there := other.get(feature)) is not None
+    )
+
+
+def _operations(side: Side, positions: Sequence[int]) -> set[str]:
+    return {operation_of(side.indexed.instructions[position]) for position in positions}
+
+
+def _kept(side: Side, positions: Sequence[int], operations: set[str]) -> dict[int, Features]:
+    """The evidence of those that have a possible counterpart."""
+    return {
+        position: _features(side, position)
+        for position in positions
+        if operation_of(side.indexed.instructions[position]) in operations
+    }
+
+
+def _features(side: Side, position: int) -> Features:
+    instruction = side.indexed.instructions[position]
+    found: dict[Hashable, float] = {}
+    for feature, weight in _own(side, instruction):
+        found[feature] = weight
+    found["exact", side.signature(position)] = 1.0
+    if position == side.indexed.root:
+        found["root"] = 1.0
+    _walk(side, position, _operands, "up", found)
+    _walk(side, position, _users, "down", found)
+    return found
+
+
+def _own(side: Side, instruction: Instruction) -> Iterator[tuple[Hashable, float]]:
+    yield ("shape", instruction.shape.without_layout), 1.0
+    yield ("metadata", metadata_key(instruction)), 1.0
+    metadata = instruction.metadata
+    if metadata is not None and metadata.op_name:
+        yield ("op_name", metadata.op_name), 0.5
+    for callee in instruction.callees:
+        yield (callee.role, side.callees(callee.name)), 1.0
+
+
+def _operands(indexed: Indexed, position: int) -> Iterator[tuple[int, int]]:
+    return ((o, number) for number, o in enumerate(indexed.operands(position)) if o >= 0)
+
+
+def _users(indexed: Indexed, position: int) -> Sequence[tuple[int, int]]:
+    users = indexed.users(position)
+    return users if len(users) <= _WIDTH else ()
+
+
+def _walk(
+    side: Side,
+    start: int,
+    step: Callable[[Indexed, int], Iterator[tuple[int, int]] | Sequence[tuple[int, int]]],
+    direction: str,
+    found: dict[Hashable, float],
+) -> None:
+    """Adds what is met on the way through unmatched instructions, less the farther it is."""
+    seen = {start}
+    weight = 1.0
+    level = [start]
+    for distance in range(_REACH):
+        following: list[int] = []
+        for position in level:
+            for other, number in step(side.indexed, position):
+                number = number if not distance else -1
+                pair = side.settled.get(other)
+                if pair is not None:
+                    _add(found, (direction, pair), weight)
+                    if not distance:
+                        _add(found, (direction, pair, number), weight / 2)
+                elif other not in seen:
+                    _add(found, (direction, "free", side.signature(other)), weight / 2)
+                    seen.add(other)
+                    following.append(other)
+            if len(seen) > _WIDTH:
+                return
+        if not following:
+            return
+        level = following
+        weight *= _DECAY
+
+
+def _add(found: dict[Hashable, float], feature: Hashable, weight: float) -> None:
+    if found.get(feature, 0.0) < weight:
+        found[feature] = weight
