@@ -20,7 +20,7 @@ from parser.dump_texts import dump_files, hlo_texts
 from parser.oracle import Oracle
 
 DUMPS = sorted((SHARED / "dumps").glob("*.tar.gz"))
-EVERY = 40
+EVERY = 80
 PROTO = re.compile(r"\.hlo\.pb(\.gz)?$")
 
 # What a proto does not hold (xla/service/hlo.proto, HloModuleProto).
