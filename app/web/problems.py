@@ -26,6 +26,7 @@ from app.errors import (
     NotFound,
     UsageError,
 )
+from app.jobs.endings import problem_from
 from app.store import NoSpace, Problem, StoreUnavailable
 from app.web.rendering import render
 
@@ -160,11 +161,6 @@ def response_to(scope: Scope, error: Exception) -> Response:
             return _from_framework(scope, error)
         case _:
             return _fault(scope, error)
-
-
-def problem_from(error: AppError) -> Problem:
-    """An error in the words that are shown."""
-    return Problem(code=error.code, message=error.cause, hint=error.next_step, where=error.place)
 
 
 async def handle(request: Request, error: Exception) -> Response:
