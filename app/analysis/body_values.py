@@ -17,7 +17,7 @@ from hlo_parser import Computation, Instruction, Module
 # Hostile texts: walks longer and bodies wider than any program's end as unknown. A body of a
 # thousand carried elements and twenty thousand instructions needs a tenth of it all.
 _MOST_STEPS = 500
-_MOST_WALKED = 5_000_000
+_MOST_WALKED = 1_000_000
 _MOST_BITS = 1 << 28
 _DEEPEST = 8
 

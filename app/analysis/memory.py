@@ -6,7 +6,7 @@ temporaries that live at one position, each byte once. A module without a buffer
 out, and without live ranges no peak is given: nothing is estimated.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.analysis.buffer_classes import BufferSorter, Definition
@@ -96,6 +96,10 @@ class _Profiler:
             loop.id: loop.occurrences[here] for loop in loops if here in loop.occurrences
         }
         self._sorter = BufferSorter(self._module, self._placement, self._loops)
+        self._parameters = {
+            parameter.parameter_number: parameter.name
+            for parameter in self._module.entry.parameters
+        }
         self._around = enclosing_loops(self._module, loops, here)
 
     def profile(self) -> MemoryProfile:
@@ -141,7 +145,8 @@ class _Profiler:
                 low = base + place.buffer.offset
                 stays.append((Stay(entry.start, entry.end, low, low + place.buffer.size), place))
         most = busiest([stay for stay, _ in stays])
-        held = [self._fixed(a, live) for a in self._main if a.role != "temp"]
+        ends = {Value(entry.name, entry.path): entry.end for entry in live.ranges}
+        held = [self._fixed(a, ends) for a in self._main if a.role != "temp"]
         if most is not None:
             held += self._temporaries(
                 [(s, place) for s, place in stays if s.start <= most.position <= s.end]
@@ -183,8 +188,11 @@ class _Profiler:
                 yield _Held(self._sorter.of(place), fresh, place.allocation, place)
                 end = stay.high
 
-    def _fixed(self, allocation: Allocation, live: LiveRanges) -> _Held:
-        """An allocation that is held for the whole run, with the value it is held for."""
+    def _fixed(self, allocation: Allocation, ends: Mapping[Value, int]) -> _Held:
+        """An allocation that is held for the whole run, with the value it is held for.
+
+        That is the parameter; of an output the value that lives longest.
+        """
         role = allocation.role
         values = [
             place
@@ -192,15 +200,10 @@ class _Profiler:
             if (place := self._placement.of_value(Value(value.name, value.path))) is not None
         ]
         if allocation.parameter is not None:
-            names = {
-                parameter.name
-                for parameter in self._module.entry.parameters
-                if parameter.parameter_number == allocation.parameter
-            }
-            values = [place for place in values if place.buffer.name in names]
+            name = self._parameters.get(allocation.parameter)
+            values = [place for place in values if place.buffer.name == name]
         elif role == "output":
-            last = {(entry.name, entry.path): entry.end for entry in live.ranges}
-            values.sort(key=lambda place: -last.get(place.value, -1))
+            values.sort(key=lambda place: -ends.get(place.value, -1))
         class_: BufferClass = "temporary" if role == "temp" else role
         return _Held(class_, allocation.size, allocation, values[0] if values else None)
 
