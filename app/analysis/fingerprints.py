@@ -111,10 +111,10 @@ class FingerprintTable:
     ) -> int:
         """What an instruction does, operands aside.
 
-        `whole`: all of `exact`, what `callees` say of the computations called, and metadata.
-        `exact`: opcode, shape with layout, attributes, literal, parameter number. `layout-free`:
-        opcode, element types and dimensions, literal, parameter number. `operation`:
-        `operation_of` alone.
+        `whole`: all of `exact`, what `callees` say of the computations called, metadata, whether
+        anything must come before. `exact`: opcode, shape with layout, attributes, literal,
+        parameter number. `layout-free`: opcode, element types and dimensions, literal, number of
+        the parameter or the tuple's element. `operation`: `operation_of` alone.
         """
         key = (instruction, strictness)
         found = self._signatures.get(key)
@@ -190,12 +190,15 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
     if strictness == "operation":
         return ("operation", operation_of(instruction))
     if strictness == "layout-free":
-        return (opcode, instruction.shape.without_layout, immediate(instruction))
+        element = instruction.tuple_index if opcode == "get-tuple-element" else None
+        return (opcode, instruction.shape.without_layout, immediate(instruction), element)
     attributes = tuple(
         (key, value) for key, value in instruction.attributes.items() if key not in UNCOUNTED_KEYS
     )
     exact = (opcode, instruction.shape.text, immediate(instruction), attributes)
-    return exact if strictness == "exact" else (exact, metadata_key(instruction))
+    if strictness == "exact":
+        return exact
+    return (exact, metadata_key(instruction), bool(instruction.control_predecessors))
 
 
 def metadata_key(instruction: Instruction) -> Hashable:

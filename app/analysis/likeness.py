@@ -138,6 +138,7 @@ def _own(side: Side, instruction: Instruction) -> Iterator[tuple[Hashable, float
     metadata = instruction.metadata
     if metadata is not None and metadata.op_name:
         yield ("op_name", metadata.op_name), 0.5
+    yield ("waits", bool(instruction.control_predecessors)), 0.5
     for callee in instruction.callees:
         yield (callee.role, side.callees(callee.name)), 1.0
 

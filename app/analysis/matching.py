@@ -365,6 +365,9 @@ class _Matcher:
     def _in_order(self, group: list[int], others: list[int]) -> list[tuple[int, int]]:
         """Pairs of two groups of equals: by name, by metadata, then in the order of the text."""
         pairs: list[tuple[int, int]] = []
+        if len(group) > 1 or len(others) > 1:
+            group = sorted(group, key=lambda i: _element(self.before.instructions[i]))
+            others = sorted(others, key=lambda j: _element(self.after.instructions[j]))
         keys: tuple[Callable[[Instruction], Hashable], ...] = (_name_of, metadata_key, _nothing)
         if len(group) == 1 == len(others):
             keys = (_nothing,)
@@ -423,6 +426,12 @@ def _grouped(keys: _Keys) -> dict[Hashable, list[int]]:
 
 def _name_of(instruction: Instruction) -> Hashable:
     return instruction.name
+
+
+def _element(instruction: Instruction) -> int:
+    """The number of the tuple's element, which orders those of one tuple whatever the text."""
+    index = instruction.tuple_index
+    return -1 if index is None else index
 
 
 def _nothing(_: Instruction) -> Hashable:

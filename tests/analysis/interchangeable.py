@@ -36,8 +36,10 @@ class Interchangeable:
         """Whether it does not matter which of the two stands for the other."""
         if self.twins(one, other):
             return True
-        if self._contents[one[0]] == self._contents[other[0]]:
-            return self._local[one] == self._local[other]
+        if self._contents[one[0]] == self._contents[other[0]] and (
+            self._local[one] == self._local[other]
+        ):
+            return True
         if one[0] != other[0]:
             return False
         return self._forwarded(one) == self._forwarded(other) or self._chained(one, other)
