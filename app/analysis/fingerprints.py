@@ -36,13 +36,16 @@ Strictness = Literal["whole", "exact", "layout-free", "operation"]
 Signature = Callable[[int], int]
 """A number for what the instruction at a position does."""
 
+# The position of an instruction and the path to an element of it.
+_Source = tuple[int, tuple[int, ...]]
+
 _FRAME_ID = re.compile(r"stack_frame_id=\d++\s*+")
 
 
 class Indexed:
     """One computation by position: operand positions, worked out once, and users."""
 
-    __slots__ = ("_operands", "_users", "computation", "index", "instructions", "root")
+    __slots__ = ("_operands", "_sources", "_users", "computation", "index", "instructions", "root")
 
     def __init__(self, computation: Computation) -> None:
         self.computation = computation
@@ -52,6 +55,7 @@ class Indexed:
             self.index.setdefault(instruction.name, position)
         self.root = self.index[computation.root.name]
         self._operands: list[tuple[int, ...] | None] = [None] * len(self.instructions)
+        self._sources: list[tuple[_Source, ...] | None] = [None] * len(self.instructions)
         self._users: list[list[tuple[int, int]]] | None = None
 
     def operands(self, position: int) -> tuple[int, ...]:
@@ -63,14 +67,51 @@ class Indexed:
             self._operands[position] = found
         return found
 
+    def sources(self, position: int) -> tuple[_Source, ...]:
+        """The operands with what is left of their paths, seen through tuples made here.
+
+        An element of a tuple that this computation makes itself is that tuple's operand.
+        """
+        found = self._sources[position]
+        if found is None:
+            paths = self.instructions[position].operand_paths
+            found = tuple(map(self._source, self.operands(position), paths))
+            self._sources[position] = found
+        return found
+
+    def _source(self, position: int, path: tuple[int, ...]) -> _Source:
+        reached = position, path
+        for _ in self.instructions:
+            instruction = self.instructions[position]
+            index = instruction.tuple_index
+            if position < 0:
+                break
+            if instruction.opcode == "get-tuple-element" and index is not None:
+                path = (*instruction.operand_paths[0], index, *path)
+                position = self.operands(position)[0]
+            elif instruction.opcode == "tuple" and path and path[0] < len(instruction.operands):
+                element = path[0]
+                path = (*instruction.operand_paths[element], *path[1:])
+                position = self.operands(position)[element]
+                reached = position, path
+            else:
+                break
+        return reached
+
     def users(self, position: int) -> Sequence[tuple[int, int]]:
-        """Who uses the instruction: (user, operand number) pairs in text order."""
+        """Who uses the instruction: (user, operand number) pairs in text order.
+
+        Through a tuple made here too, by `sources`.
+        """
         if self._users is None:
             self._users = [[] for _ in self.instructions]
             for user in range(len(self.instructions)):
-                for number, operand in enumerate(self.operands(user)):
+                pairs = zip(self.operands(user), self.sources(user), strict=True)
+                for number, (operand, (source, _)) in enumerate(pairs):
                     if operand >= 0:
                         self._users[operand].append((user, number))
+                    if source >= 0 and source != operand:
+                        self._users[source].append((user, number))
         return self._users[position]
 
 
@@ -158,10 +199,10 @@ class FingerprintTable:
         number = self._numbers.setdefault
         for position in positions:
             operands = tuple(
-                (settled[o] if o in settled else graphs.get(o, -1)) for o in here.operands(position)
+                (settled[o] if o in settled else graphs.get(o, -1), path)
+                for o, path in here.sources(position)
             )
-            paths = here.instructions[position].operand_paths
-            key = ("operands", signature(position), operands, paths)
+            key = ("operands", signature(position), operands)
             graphs[position] = number(key, len(self._numbers))
         return graphs
 

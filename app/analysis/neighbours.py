@@ -105,7 +105,7 @@ class Neighbours:
         partner, taken = self._partners[side], self._partners[1 - side]
         own = signatures[side](position)
         other = signatures[1 - side]
-        for number, operand in enumerate(here.operands(position)):
+        for number, (operand, _) in enumerate(here.sources(position)):
             counterpart = partner.get(operand)
             if counterpart is None:
                 continue
