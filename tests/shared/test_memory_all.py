@@ -1,24 +1,15 @@
 """Memory of every dump at hand, held against what XLA itself wrote beside it."""
 
-import tarfile
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from app.analysis.loop_history import follow_loops
 from app.analysis.memory import find_memory
-from app.ingest import load_dump
-from app.ingest.memory_files import MEMORY_KINDS
-from app.ingest.names import read_file_name
 from app.model.dump import DumpContents, LiveRange
 from app.model.facts import MemoryProfile
-from app.settings import Settings
 from hlo_parser import Module
-
-DUMPS = Path(__file__).resolve().parents[3] / "shared" / "dumps"
-NAMES = sorted(path.name.removesuffix(".tar.gz") for path in DUMPS.glob("*.tar.gz"))
+from shared.final_texts import NAMES, final_contents
 
 # No buffer assignment as text: died before it, dumped as proto, or kept in part.
 WITHOUT = frozenset(
@@ -38,23 +29,11 @@ WITHOUT = frozenset(
 
 @cache
 def memory_of(name: str) -> tuple[DumpContents, tuple[MemoryProfile, ...]]:
-    """What the last texts and the memory files of a dump say; the texts of passes are left out."""
-    with TemporaryDirectory() as folder, tarfile.open(DUMPS / f"{name}.tar.gz") as archive:
-        for member in archive:
-            if member.isfile() and _is_needed(member.name):
-                archive.extract(member, folder, filter="data")
-        if not any(Path(folder).iterdir()):
-            return load_dump(DUMPS / f"{name}.tar.gz", settings=Settings()), ()
-        contents = load_dump(Path(folder), settings=Settings())
+    contents = final_contents(name)
     profiles = (
         find_memory(contents, history, follow_loops(history)) for history in contents.modules
     )
     return contents, tuple(profile for found in profiles for profile in found)
-
-
-def _is_needed(name: str) -> bool:
-    file = read_file_name(name)
-    return file.kind in MEMORY_KINDS or file.name.kind == "after_optimizations"
 
 
 @pytest.mark.parametrize("name", NAMES)
