@@ -182,6 +182,8 @@ class _Matcher:
         self._callees = callees
         self._settled: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._free_at = 0
+        self._possible_at = -1
+        self._possible: tuple[list[int], list[int]] = ([], [])
         self._free_positions = (
             list(range(len(before.instructions))),
             list(range(len(after.instructions))),
@@ -259,14 +261,29 @@ class _Matcher:
 
     def _have_common(self, strictness: Strictness) -> bool:
         """Whether anything free on one side could be something free on the other."""
-        left, right = self._free()
+        if self._possible_at != len(self.partner):
+            left, right = self._free()
+            self._possible = self._common(left, right, "operation")
+            self._possible_at = len(self.partner)
+        left, right = self._possible
+        return bool(left) and bool(self._common(left, right, strictness)[0])
+
+    def _common(
+        self, left: list[int], right: list[int], strictness: Strictness
+    ) -> tuple[list[int], list[int]]:
+        """Those that have one of the same signature on the other side."""
         if not left or not right:
-            return False
-        there = set(map(self._signatures(1, strictness), right))
-        return not there.isdisjoint(map(self._signatures(0, strictness), left))
+            return [], []
+        one, other = self._signatures(0, strictness), self._signatures(1, strictness)
+        common = set(map(one, left)).intersection(map(other, right))
+        if not common:
+            return [], []
+        return [i for i in left if one(i) in common], [j for j in right if other(j) in common]
 
     def match_values(self) -> None:
         """Pair what computes the same of the same: whichever is which, nothing came or went."""
+        if not self._have_common("exact"):
+            return
         left, right = self._operand_graphs("exact")
         for group, others in _common_groups(left, right):
             for i, j in self._in_order(group, others):
@@ -390,6 +407,8 @@ class _Matcher:
     def match_votes(self) -> bool:
         """Pair by the operation's JAX name and by stems of names, where just one fits."""
         known = len(self.partner)
+        if not self._have_common("operation"):
+            return False
         for key, how in (
             (_metadata_vote, "same op_name"),
             (_callee_vote, "calls of similar name"),
