@@ -20,7 +20,6 @@ HOMES = {
     "backports": {"app.ingest", "app.bundle", "app.knowledge"},
     "fastapi": {"app.web"},
     "google": {"hlo_parser"},
-    "google": {"hlo_parser"},
     "isal": {"app.ingest"},
     "jinja2": {"app.report", "app.web"},
     "lark": {"hlo_parser"},
