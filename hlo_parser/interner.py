@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hlo_parser.blocks import Block
     from hlo_parser.frames import FrameTables
     from hlo_parser.module import Header
+    from hlo_parser.proto.instruction_text import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Interner:
         "frames",
         "headers",
         "lines",
+        "protos",
     )
 
     def __init__(self) -> None:
@@ -54,6 +56,7 @@ class Interner:
         self.headers: dict[bytes, Header] = {}
         self.frames: dict[bytes, FrameTables] = {}
         self.first: Block | None = None
+        self.protos: Records | None = None
         self._texts = 0
         self._bytes = 0
         self._computations = 0

@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hlo_parser.proto.schema import HloComputationProto
 
+def printed_order(numbers: Sequence[int], calls: Sequence[Sequence[tuple[int, ...]]]) -> list[int]:
+    """Positions of computations as printed, each once, whatever calls what.
 
-def printed_order(computations: Sequence[HloComputationProto]) -> list[int]:
-    """Positions in `computations` as printed, each once, whatever calls what."""
+    `numbers` are the ids of the computations; `calls` has for each of them the ids that its
+    instructions call, in the order of the instructions' ids.
+    """
     positions: dict[int, int] = {}
-    for position, computation in enumerate(computations):
-        positions.setdefault(computation.id, position)
-    callees = [_callees(computation, positions) for computation in computations]
+    for position, number in enumerate(numbers):
+        positions.setdefault(number, position)
+    callees = [
+        [positions[number] for called in own for number in called if number in positions]
+        for own in calls
+    ]
     called = {position for found in callees for position in found}
     order: dict[int, None] = {}
     entered: set[int] = set()
-    roots = [position for position in range(len(computations)) if position not in called]
+    roots = [position for position in range(len(callees)) if position not in called]
     # What only calls itself has no root and comes last.
-    for start in (*roots, *range(len(computations))):
+    for start in (*roots, *range(len(callees))):
         if start in entered:
             continue
         entered.add(start)
@@ -39,22 +44,3 @@ def printed_order(computations: Sequence[HloComputationProto]) -> list[int]:
                 entered.add(below)
                 path.append((below, iter(callees[below])))
     return list(order)
-
-
-def _callees(computation: HloComputationProto, positions: dict[int, int]) -> tuple[int, ...]:
-    """Positions of what it calls, in the order of its instructions' ids."""
-    calling = [
-        (instruction.id, instruction.called_computation_ids)
-        for instruction in computation.instructions
-        if instruction.called_computation_ids
-    ]
-    calling.sort(key=_by_id)
-    return tuple(
-        dict.fromkeys(
-            positions[number] for _, numbers in calling for number in numbers if number in positions
-        )
-    )
-
-
-def _by_id(calling: tuple[int, Sequence[int]]) -> int:
-    return calling[0]

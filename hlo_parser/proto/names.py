@@ -13,6 +13,7 @@ from hlo_parser.proto.budget import Budget
 
 _is_name = re.compile(NAME, re.ASCII).fullmatch
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.\-]", re.ASCII)
+_NO_THREAD = re.compile(r"[^ !#-\[\]-~]", re.ASCII)
 _MAX_LENGTH = 1000
 
 
@@ -24,6 +25,18 @@ def legal_name(raw: bytes, notes: list[str]) -> str:
     notes.append(f"{name[:60]!r} is no name")
     name = _NO_NAME.sub("_", name[:_MAX_LENGTH])
     return name if _is_name(name) else f"_{name}"
+
+
+def legal_thread(raw: bytes, notes: list[str]) -> str:
+    """The name of an execution thread; `main` where none is given.
+
+    Readers of texts take it without undoing escapes, so what would need them is replaced.
+    """
+    name = raw.decode("utf-8", errors="backslashreplace") or "main"
+    legal = _NO_THREAD.sub("_", name[:_MAX_LENGTH])
+    if legal != name:
+        notes.append(f"{name[:60]!r} is no name of a thread")
+    return legal
 
 
 class Names:
@@ -58,10 +71,16 @@ class Names:
         self._next[name] = number + 1
         return f"{name}.{number}"
 
-    def printed(self, number: int, what: str, notes: list[str]) -> str:
-        """The name of an id with `%`; a stand-in when nothing has it."""
+    def printed(self, numbers: tuple[int, ...], what: str, notes: list[str]) -> tuple[str, ...]:
+        """The names of ids with `%`; a stand-in for what nothing has."""
+        if not numbers:
+            return ()
+        return tuple([self._printed(number, what, notes) for number in numbers])
+
+    def _printed(self, number: int, what: str, notes: list[str]) -> str:
         name = self._by_id.get(number)
         if name is None:
             notes.append(f"no {what} has the id {number}")
             return f"%missing.{number}"
-        return self._budget.spend(f"%{name}")
+        self._budget.spend(len(name))
+        return f"%{name}"

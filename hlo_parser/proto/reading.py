@@ -13,9 +13,12 @@ import zlib
 from typing import TYPE_CHECKING
 
 from hlo_parser.errors import HloProtoError, HloSyntaxError, Span, Unparsed
+from hlo_parser.interner import Interner
 from hlo_parser.parse import parse_module
+from hlo_parser.proto.budget import NO_PAYLOADS
+from hlo_parser.proto.instruction_text import Records
 from hlo_parser.proto.module_text import Fault, render
-from hlo_parser.proto.schema import HloModuleProto, HloProto, HloSnapshot
+from hlo_parser.proto.schema import HloInstructionProto, HloModuleProto, HloProto, HloSnapshot
 from hlo_parser.proto.wire import decode
 
 if TYPE_CHECKING:
@@ -47,7 +50,10 @@ def parse_proto(
         data = _unpacked(data, max_bytes)
     elif data.startswith(_ZSTD):
         raise HloProtoError("compressed with zstd, which is not read here")
-    rendering = render(_module_in(data), len(data))
+    interner = interner or Interner()
+    if interner.protos is None:
+        interner.protos = Records(NO_PAYLOADS)
+    rendering = render(_module_in(data), len(data), interner.protos)
     try:
         module = parse_module(rendering.text, interner=interner)
     except HloSyntaxError as error:
@@ -114,6 +120,10 @@ def _is_module(module: HloModuleProto) -> bool:
 
 def _opcodes(module: HloModuleProto) -> Iterator[bytes]:
     for computation in module.computations:
-        for instruction in computation.instructions:
+        for raw in computation.instructions:
+            try:
+                instruction = decode(HloInstructionProto, raw)
+            except HloProtoError:
+                continue
             if instruction.name:
                 yield instruction.opcode

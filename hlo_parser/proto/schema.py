@@ -479,7 +479,7 @@ class HloComputationProto(Message):
     UNREAD = frozenset({3, 7})
 
     name: Annotated[bytes, 1]
-    instructions: Annotated[Sequence[HloInstructionProto], 2]
+    instructions: Annotated[Sequence[bytes], 2]
     program_shape: Annotated[bytes, 4]
     id: Annotated[int, 5]
     root_id: Annotated[int, 6]

@@ -6,11 +6,12 @@ Remembers what was noted while making a text, and notes it again for each use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from hlo_parser.proto import schema
-from hlo_parser.proto.budget import Budget
+from hlo_parser.proto.budget import Payloads
 from hlo_parser.proto.literal_text import literal_text, typed_literal_text
+from hlo_parser.proto.notes import decode_noting
 from hlo_parser.proto.shape_text import TYPE_WORDS, shape_text
 from hlo_parser.proto.sharding_text import sharding_text
 from hlo_parser.proto.value_text import (
@@ -20,35 +21,19 @@ from hlo_parser.proto.value_text import (
     origin_text,
     payload_bytes,
 )
-from hlo_parser.proto.wire import Decoded, decode, unknown_fields
+from hlo_parser.proto.wire import decode
 
 _Make = Callable[[bytes, list[str]], str]
 
 
 class SharedTexts:
-    """What turns the encoded parts of one module's instructions into text."""
+    """What turns the encoded parts of instructions into text."""
 
-    __slots__ = ("_budget", "_known", "_payloads", "unknown")
+    __slots__ = ("_known", "_payloads")
 
-    unknown: dict[tuple[str, int], int]
-    """How often each unknown field was met, by message and field number."""
-
-    def __init__(self, payloads: Sequence[bytes], budget: Budget) -> None:
+    def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
-        self._budget = budget
         self._known: dict[tuple[str, bytes], tuple[str, tuple[str, ...]]] = {}
-        self.unknown = {}
-
-    def see(self, message: schema.Message, kind: type[schema.Message], times: int = 1) -> None:
-        """Count the fields of a message that nothing here knows."""
-        for number in unknown_fields(message, kind):
-            key = (kind.__name__, number)
-            self.unknown[key] = self.unknown.get(key, 0) + times
-
-    def _decode(self, kind: type[Decoded], raw: bytes) -> Decoded:
-        message = decode(kind, raw)
-        self.see(message, kind)
-        return message
 
     def _shared(self, kind: str, make: _Make, raw: bytes, notes: list[str]) -> str:
         known = self._known.get((kind, raw))
@@ -57,14 +42,14 @@ class SharedTexts:
             known = self._known[kind, raw] = (make(raw, own), tuple(own))
         if known[1]:
             notes.extend(known[1])
-        return self._budget.spend(known[0])
+        return known[0]
 
     def shape(self, raw: bytes, notes: list[str]) -> str:
         """A shape with its layout."""
         return self._shared("shape", self._make_shape, raw, notes)
 
     def _make_shape(self, raw: bytes, notes: list[str]) -> str:
-        return shape_text(self._decode(schema.ShapeProto, raw), notes)
+        return shape_text(decode_noting(schema.ShapeProto, raw, notes), notes)
 
     def bare_shape(self, raw: bytes) -> str:
         """A shape without layouts, for signatures; the shape itself tells what is odd about it."""
@@ -85,7 +70,7 @@ class SharedTexts:
         return self._shared("metadata", self._make_metadata, raw, notes)
 
     def _make_metadata(self, raw: bytes, notes: list[str]) -> str:
-        return metadata_text(self._decode(schema.OpMetadata, raw), self._payloads, notes)
+        return metadata_text(decode_noting(schema.OpMetadata, raw, notes), self._payloads, notes)
 
     def sharding(self, raw: bytes, notes: list[str]) -> str:
         """The value of `sharding`."""
@@ -95,21 +80,23 @@ class SharedTexts:
         def metadata(origin: bytes) -> str:
             return self.metadata(origin, notes)
 
-        return sharding_text(self._decode(schema.OpSharding, raw), metadata, notes)
+        return sharding_text(decode_noting(schema.OpSharding, raw, notes), metadata, notes)
 
     def frontend_attributes(self, raw: bytes, notes: list[str]) -> str:
         """The value of `frontend_attributes`; empty when there are none."""
         return self._shared("frontend attributes", self._make_frontend_attributes, raw, notes)
 
     def _make_frontend_attributes(self, raw: bytes, notes: list[str]) -> str:
-        return frontend_attributes_text(self._decode(schema.FrontendAttributes, raw).map, notes)
+        return frontend_attributes_text(
+            decode_noting(schema.FrontendAttributes, raw, notes).map, notes
+        )
 
     def statistics(self, raw: bytes, notes: list[str]) -> str:
         """The value of `statistics`; empty when there are none."""
         return self._shared("statistics", self._make_statistics, raw, notes)
 
     def _make_statistics(self, raw: bytes, notes: list[str]) -> str:
-        viz = self._decode(schema.StatisticsViz, raw)
+        viz = decode_noting(schema.StatisticsViz, raw, notes)
         if not viz.statistics:
             return ""
         found = "".join(
@@ -123,21 +110,21 @@ class SharedTexts:
         return self._shared("origin", self._make_origin, raw, notes)
 
     def _make_origin(self, raw: bytes, notes: list[str]) -> str:
-        value = self._decode(schema.OriginalValueProto, raw)
+        value = decode_noting(schema.OriginalValueProto, raw, notes)
         if value.is_synthetic_call:
             return "{[synthetic_call]}"
         return f"{{{origin_text(value.elements, notes)}}}"
 
     def literal(self, raw: bytes, notes: list[str]) -> str:
         """What stands in `constant(...)`."""
-        return literal_text(self._decode(schema.LiteralProto, raw), notes)
+        return literal_text(decode_noting(schema.LiteralProto, raw, notes), notes)
 
     def typed_literal(self, raw: bytes, notes: list[str]) -> str:
         """The value of `literal` of a custom-call."""
-        return typed_literal_text(self._decode(schema.LiteralProto, raw), notes)
+        return typed_literal_text(decode_noting(schema.LiteralProto, raw, notes), notes)
 
     def backend_config(self, raw: bytes, payload: schema.Payload | None, notes: list[str]) -> str:
         """The value of `backend_config`; empty when there is none."""
         if payload is not None:
             raw = payload_bytes(payload, self._payloads, notes)
-        return self._budget.spend(config_text(raw)) if raw else ""
+        return config_text(raw) if raw else ""

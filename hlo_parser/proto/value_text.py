@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from hlo_parser.proto.budget import Payloads
 from hlo_parser.proto.schema import (
     ConvolutionDimensionNumbers,
     MapEntry,
@@ -74,7 +75,7 @@ def frontend_attributes_text(entries: Sequence[MapEntry], notes: list[str]) -> s
 # ---- metadata ------------------------------------------------------------------------------------
 
 
-def metadata_text(metadata: OpMetadata, payloads: Sequence[bytes], notes: list[str]) -> str:
+def metadata_text(metadata: OpMetadata, payloads: Payloads, notes: list[str]) -> str:
     """What stands in `metadata={...}` (hlo_instruction.cc, OpMetadataToString).
 
     Empty where XLA prints none: when no main field is set.
@@ -117,14 +118,15 @@ def _unescaped(raw: bytes) -> str:
     return f'"{raw.decode("ascii")}"' if _is_printable(raw) else quoted(raw)
 
 
-def payload_bytes(payload: Payload, payloads: Sequence[bytes], notes: list[str]) -> bytes:
-    """A string that may stand in the module's table of payloads (since June 2026)."""
+def payload_bytes(payload: Payload, payloads: Payloads, notes: list[str]) -> bytes:
+    """A string that stands here or in the module's table."""
     if not payload.HasField("id"):
         return payload.value
-    if 0 <= payload.id < len(payloads):
-        return payloads[payload.id]
-    notes.append(f"payload {payload.id} is missing")
-    return b""
+    found = payloads.get(payload.id)
+    if found is None:
+        notes.append(f"payload {payload.id} is missing")
+        return b""
+    return found
 
 
 # ---- windows, convolutions, padding --------------------------------------------------------------

@@ -46,7 +46,7 @@ def computation(
         "id": number,
         "name": name.encode(),
         "root_id": root,
-        "instructions": instructions,
+        "instructions": [encoded(schema.HloInstructionProto, **made) for made in instructions],
         **fields,
     }
 
