@@ -213,7 +213,7 @@ def main() -> int:
     options = parser.parse_args()
     paths = [
         path
-        for path in sorted(DUMPS.glob("*.tar.gz"))
+        for path in sorted(DUMPS.glob("*.tar.gz"), key=lambda path: path.stat().st_size)
         if not options.names or any(name in path.name for name in options.names)
     ]
     lines: list[str] = []
