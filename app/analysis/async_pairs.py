@@ -30,6 +30,9 @@ Spelling = Literal["native", "sugar", "generic", "custom-call"]
 
 MAX_BETWEEN = 4_000_000
 
+# Asynchronous starts that run what stands in the computation they call.
+WRAPPERS = frozenset({"async-start", "call-start", "fusion", "fusion-start"})
+
 # Instructions that only hand values on inside a wrapped computation.
 _PLUMBING = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "call"}
@@ -144,7 +147,7 @@ def _pairs(
             done=None if trail is None else trail.done,
             updates=() if trail is None else trail.updates,
             between=None if trail is None else windows.between(computation, trail),
-            is_sync=_is_sync(module, start),
+            is_sync=is_sync(module, start),
             spelling=_spelling(start),
         )
 
@@ -306,7 +309,7 @@ class _Windows:
         return tuple(i.name for i in computation.instructions[first:last]) if self._left else None
 
 
-def _is_sync(module: Module, start: Instruction) -> bool:
+def is_sync(module: Module, start: Instruction) -> bool:
     """`is_sync` of GPU collectives (xla/service/gpu/backend_configs.proto)."""
     lines = [start]
     if start.opcode == "async-start":

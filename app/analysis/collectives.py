@@ -11,10 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from app.analysis.async_pairs import called_by_start, find_async_pairs, wrapped_operations
+from app.analysis.async_pairs import (
+    WRAPPERS,
+    called_by_start,
+    find_async_pairs,
+    wrapped_operations,
+)
+from app.analysis.collective_life import CollectiveTracer
+from app.analysis.device_groups import devices_of, meaning_of_groups, mesh_axes
 from app.analysis.diff import Differ
 from app.analysis.flops import FlopCounter, operand_shape
-from app.analysis.lineage import trace_back
+from app.analysis.lineage import Sighting
 from app.analysis.opcodes import collective_opcode
 from app.analysis.sources import source_of
 from app.model.dump import ModuleHistory
@@ -22,15 +29,8 @@ from app.model.facts import AsyncPair, LoopHistory
 from app.model.report import Collective, Source, Window
 from hlo_parser import Computation, Instruction, Module
 
-# Collectives whose groups name replicas, each with all its partitions, when they have a channel
-# but no global ids; the others then name partitions.
-_GROUPS_OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
-
 # Traces through all passes that one module may cost; real ones need a few dozen.
 _MOST_TRACED = 1_000
-
-# Asynchronous starts that run what stands in the computation they call.
-_WRAPPERS = frozenset({"async-start", "call-start", "fusion", "fusion-start"})
 
 
 def find_collectives(
@@ -41,7 +41,7 @@ def find_collectives(
     Where the last text gives no source place, the newest text before that does is asked; `differ`
     is shared with whoever else compares texts of this history.
     """
-    traces = _Traces(history, differ or Differ())
+    traces = _Traces(history, CollectiveTracer(history, loops, differ or Differ()))
     position = len(history.dumps) - 1
     module = history.last.module
     enclosing = enclosing_loops(module, loops, position)
@@ -49,7 +49,8 @@ def find_collectives(
     found: list[Collective] = []
     for site in _sites(module):
         groups = site.operation.replica_groups
-        source, source_from = traces.source_of(site)
+        sightings = traces.of(site)
+        source, source_from = traces.source_of(site, sightings)
         found.append(
             Collective(
                 module=history.id,
@@ -65,6 +66,9 @@ def find_collectives(
                 source_from=source_from,
                 is_async=site.pair is not None and not site.pair.is_sync,
                 window=_window(site, flops),
+                groups=devices_of(module, site.operation),
+                axes=mesh_axes(groups),
+                history=traces.tracer.events(sightings),
             )
         )
     return tuple(found)
@@ -105,24 +109,22 @@ def bytes_sent(module: Module, computation: Computation, instruction: Instructio
 def group_size(module: Module, instruction: Instruction) -> int:
     """Devices that take part together in a collective; 1 where it stays on one device.
 
-    What the numbers in the groups mean depends on the opcode, the channel and
-    `use_global_device_ids` (xla/service/collective_ops_utils.cc, GetCollectiveOpGroupMode).
+    What the numbers in the groups mean: see `device_groups`.
     """
     header = module.header
-    is_global = instruction.attributes.get("use_global_device_ids") == "true"
-    has_channel = (instruction.channel_id or 0) > 0
-    names_replicas = collective_opcode(instruction) in _GROUPS_OF_REPLICAS and not is_global
+    meaning = meaning_of_groups(instruction)
     groups = instruction.replica_groups
     size = None if groups is None else groups.group_size
     if size is None and groups is not None and groups.form == "list":
         size = max((len(group) for group in groups.expand()), default=None)
     if size is not None:
-        return max(1, size * header.num_partitions if has_channel and names_replicas else size)
-    if not has_channel:
+        whole = header.num_partitions if meaning == "replicas_with_partitions" else 1
+        return max(1, size * whole)
+    if meaning == "replicas":
         return max(1, header.replica_count)
-    if is_global or names_replicas:
-        return max(1, header.replica_count * header.num_partitions)
-    return max(1, header.num_partitions)
+    if meaning == "partitions":
+        return max(1, header.num_partitions)
+    return max(1, header.replica_count * header.num_partitions)
 
 
 def _operand_bytes(computation: Computation, instruction: Instruction) -> int:
@@ -179,7 +181,7 @@ def _sites(module: Module) -> Iterator[_Site]:
             opcode = collective_opcode(instruction)
             if opcode is not None:
                 yield _Site(computation, instruction, opcode, computation, instruction, pair)
-            elif pair is not None and instruction.opcode in _WRAPPERS:
+            elif pair is not None and instruction.opcode in WRAPPERS:
                 for inner, operation in wrapped_operations(module, instruction):
                     opcode = collective_opcode(operation)
                     if opcode is not None:
@@ -195,37 +197,36 @@ def _wrapped_computations(
         for computation_name, start in pairs
         if (computation := module.get(computation_name)) is not None
         and (instruction := computation.get(start)) is not None
-        and instruction.opcode in _WRAPPERS
+        and instruction.opcode in WRAPPERS
     )
     return frozenset(c.name for start in starts for c in called_by_start(module, start))
 
 
 class _Traces:
-    """Source places of sites, looked for in earlier texts where the last one gives none."""
+    """Sites followed back through all texts, and source places found on the way."""
 
-    def __init__(self, history: ModuleHistory, differ: Differ) -> None:
+    def __init__(self, history: ModuleHistory, tracer: CollectiveTracer) -> None:
         self._history = history
-        self._differ = differ
         self._left = _MOST_TRACED
+        self.tracer = tracer
 
-    def source_of(self, site: _Site) -> tuple[Source | None, int | None]:
-        """The place and the position of the text that states it."""
-        position = len(self._history.dumps) - 1
-        module = self._history.last.module
-        stated = source_of(module, site.instruction) or source_of(module, site.operation)
-        if stated is not None:
-            return stated, position
+    def of(self, site: _Site) -> tuple[Sighting, ...]:
+        """The site in all texts, the last first; nothing for what comes after very many."""
         if not self._left:
-            return None, None
+            return ()
         self._left -= 1
-        earlier = trace_back(
-            self._history, position, site.computation, site.instruction, self._differ
-        )
-        for dump, _, instruction in earlier:
-            found = source_of(self._history.dumps[dump].module, instruction)
+        return self.tracer.sightings(site.computation, site.instruction)
+
+    def source_of(
+        self, site: _Site, sightings: Sequence[Sighting]
+    ) -> tuple[Source | None, int | None]:
+        """The place and the position of the text that states it."""
+        stated = source_of(self._history.last.module, site.operation)
+        for dump, _, instruction in sightings:
+            found = source_of(self._history.dumps[dump].module, instruction) or stated
             if found is not None:
                 return found, dump
-        return None, None
+        return stated, None if stated is None else len(self._history.dumps) - 1
 
 
 def enclosing_loops(
