@@ -9,8 +9,10 @@ matching is the same whichever module comes first.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from app.analysis.fingerprints import FingerprintTable, name_stem
+from app.analysis.likeness import mutual_best
 from app.analysis.matching import Matching
 from hlo_parser import Computation, Instruction, Module
 
@@ -57,6 +59,7 @@ def match_computations(
     matcher.follow_calls()
     matcher.match_content(only_unique=False)
     matcher.match_names(least_likeness=_LEAST_LIKENESS)
+    matcher.match_alike()
     matcher.match_stems()
     matcher.follow_calls()
     return matcher.result()
@@ -134,8 +137,39 @@ class _Matcher:
                 self._pair(name, name, "same name")
 
     def match_content(self, *, only_unique: bool) -> None:
-        """Pair computations that differ in names, metadata, callees and order only."""
-        self._match_groups(self._table.content, "equal content", only_unique=only_unique)
+        """Pair computations that differ in names, callees and order only, then metadata too."""
+        for strictness in ("whole", "exact"):
+            self._match_groups(
+                partial(self._table.content, strictness=strictness),
+                "equal content",
+                only_unique=only_unique,
+            )
+
+    def match_alike(self) -> None:
+        """Pair by what the computations have in common, round by round; for those nobody calls."""
+        while True:
+            left, right = self._free()
+            pairs = mutual_best(
+                {n: self._features(c) for n, c in enumerate(left) if right},
+                {n: self._features(c) for n, c in enumerate(right) if left},
+                lambda i, j: self._likeness(left[i].name, right[j].name) >= _LEAST_LIKENESS,
+            )
+            if not pairs:
+                return
+            for i, j in pairs:
+                self._pair(left[i].name, right[j].name, "alike in content")
+            self.follow_calls()
+
+    def _features(self, computation: Computation) -> dict[Hashable, float]:
+        """The graphs of its instructions, and its signature."""
+        found: Counter[Hashable] = Counter(self._table.graphs(computation))
+        features: dict[Hashable, float] = {}
+        for graph, count in found.items():
+            features[graph] = float(count)
+        features["result", computation.root.shape.without_layout] = 1.0
+        for parameter in computation.parameters:
+            features[parameter.parameter_number, parameter.shape.without_layout] = 1.0
+        return features
 
     def match_stems(self) -> None:
         self._match_groups(_stem_and_signature, "similar name, same signature", only_unique=True)

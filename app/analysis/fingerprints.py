@@ -122,7 +122,7 @@ class FingerprintTable:
         self._numbers: dict[Hashable, int] = {}
         self._signatures: dict[tuple[Instruction, Strictness], int] = {}
         self._indexed: dict[Computation, Indexed] = {}
-        self._contents: dict[Computation, int] = {}
+        self._contents: dict[tuple[Computation, Strictness], int] = {}
         self._opcodes: dict[Computation, Counter[str]] = {}
 
     def number(self, key: Hashable) -> int:
@@ -165,22 +165,29 @@ class FingerprintTable:
             return self.number((found, *(callees(callee.name) for callee in instruction.callees)))
         return found
 
-    def content(self, computation: Computation) -> int:
-        """Equal for computations that differ in names, metadata, callees and order only."""
-        found = self._contents.get(computation)
+    def content(self, computation: Computation, strictness: Strictness = "exact") -> int:
+        """Equal for computations that differ in names, callees and order only.
+
+        `exact` takes no account of metadata either, `whole` does.
+        """
+        key = (computation, strictness)
+        found = self._contents.get(key)
         if found is None:
-            here = self.indexed(computation)
-            everything = range(len(here.instructions))
-            up = self.operand_graphs(
-                here,
-                everything,
-                {},
-                lambda position: self.signature(here.instructions[position], "exact"),
-            )
-            found = self._contents[computation] = self.number(
-                ("content", up[here.root], tuple(sorted(up.values())))
-            )
+            up = self.graphs(computation, strictness)
+            root = up[self.indexed(computation).root]
+            found = self._contents[key] = self.number(("content", root, tuple(sorted(up))))
         return found
+
+    def graphs(self, computation: Computation, strictness: Strictness = "exact") -> tuple[int, ...]:
+        """The number of each instruction's graph of operands, in text order."""
+        here = self.indexed(computation)
+        up = self.operand_graphs(
+            here,
+            range(len(here.instructions)),
+            {},
+            lambda position: self.signature(here.instructions[position], strictness),
+        )
+        return tuple(up.values())
 
     def operand_graphs(
         self,
@@ -252,12 +259,13 @@ def operation_of(instruction: Instruction) -> str:
     """What is done, whatever a pass turned it into on the way: the opcode, with these exceptions.
 
     An asynchronous start is its operation (`%all-gather-start.2 = (...) async-start(...)` says
-    which in its name alone), a reduce-scatter the all-reduce that reduce-scatter-creator made it
+    which in its name alone, if there), a reduce-scatter the all-reduce that reduce-scatter-creator made it
     from, a call of cuBLAS or cuDNN the dot or convolution.
     """
     opcode = instruction.opcode
     if opcode == "async-start":
-        opcode = name_stem(instruction.name)
+        stem = name_stem(instruction.name)
+        opcode = stem if stem.endswith("-start") else opcode
     elif opcode == "custom-call":
         return _LIBRARY_CALLS.get((instruction.custom_call_target or "").split("$")[0], opcode)
     opcode = opcode.removesuffix("-start")

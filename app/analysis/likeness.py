@@ -7,7 +7,7 @@ the way, metadata and called computations; what few have weighs more, and no sin
 Pairs are looked for only among those that share something rare, so the cost stays near-linear.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +23,9 @@ _DECAY = 0.6
 
 # Pairs are looked for among those that share something that at most this many have.
 _RARE = 12
+
+# What is new or gone tells little of what stayed.
+_ONE_SIDED = 0.125
 
 # The least part of their evidence that a pair shares.
 _LEAST = 0.25
@@ -48,27 +51,44 @@ def most_alike(
     """Pairs of free positions of which each is the other's one best, in order."""
     here = _kept(before, left, _operations(after, right))
     there = _kept(after, right, _operations(before, left))
+
+    def may_pair(i: int, j: int) -> bool:
+        one, other = before.indexed.instructions[i], after.indexed.instructions[j]
+        return operation_of(one) == operation_of(other)
+
+    return mutual_best(here, there, may_pair)
+
+
+def mutual_best(
+    here: Mapping[int, Features],
+    there: Mapping[int, Features],
+    may_pair: Callable[[int, int], bool],
+) -> list[tuple[int, int]]:
+    """Pairs of keys of which each is the other's one best by shared features, in order."""
     if not here or not there:
         return []
-    spread = Counter(feature for features in here.values() for feature in features)
-    spread.update(feature for features in there.values() for feature in features)
-    holders: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for j, features in there.items():
-        for feature in features:
-            if spread[feature] <= _RARE:
-                holders[feature].append(j)
-    totals = {
-        side: {k: sum(w / spread[f] for f, w in features.items()) for k, features in of.items()}
-        for side, of in enumerate((here, there))
-    }
+    holders: tuple[defaultdict[Hashable, list[int]], ...] = (defaultdict(list), defaultdict(list))
+    for side, of in enumerate((here, there)):
+        for key, features in of.items():
+            for feature in features:
+                holders[side][feature].append(key)
+    worth = _worth(*holders)
+    totals = [
+        {key: sum(w * worth[f] for f, w in features.items()) for key, features in of.items()}
+        for of in (here, there)
+    ]
     best: tuple[dict[int, _Best], dict[int, _Best]] = ({}, {})
     for i, features in here.items():
-        operation = operation_of(before.indexed.instructions[i])
-        candidates = {j for feature in features for j in holders.get(feature, ())}
+        candidates = {
+            j
+            for feature in features
+            if len(holders[0][feature]) + len(holders[1].get(feature, ())) <= _RARE
+            for j in holders[1].get(feature, ())
+        }
         for j in candidates:
-            if operation_of(after.indexed.instructions[j]) != operation:
+            if not may_pair(i, j):
                 continue
-            shared = _shared(features, there[j], spread)
+            shared = _shared(features, there[j], worth)
             whole = totals[0][i] + totals[1][j] - shared
             alike = shared / whole if whole else 0.0
             if alike >= _LEAST:
@@ -79,6 +99,18 @@ def most_alike(
         for i, one in best[0].items()
         if one.is_only and best[1][one.position].is_only and best[1][one.position].position == i
     ]
+
+
+def _worth(
+    here: Mapping[Hashable, Sequence[int]], there: Mapping[Hashable, Sequence[int]]
+) -> dict[Hashable, float]:
+    """What a feature counts: the more have it the less, and little where it is new or gone."""
+    worth: dict[Hashable, float] = {}
+    for of, other in ((here, there), (there, here)):
+        for feature, holders in of.items():
+            others = other.get(feature, ())
+            worth[feature] = 1.0 / (len(holders) + len(others)) if others else _ONE_SIDED
+    return worth
 
 
 @dataclass(slots=True)
@@ -96,11 +128,11 @@ def _keep_best(best: dict[int, _Best], position: int, other: int, alike: float) 
         known.is_only = False
 
 
-def _shared(one: Features, other: Features, spread: Mapping[Hashable, int]) -> float:
+def _shared(one: Features, other: Features, worth: Mapping[Hashable, float]) -> float:
     if len(other) < len(one):
         one, other = other, one
     return sum(
-        min(weight, there) / spread[feature]
+        min(weight, there) * worth[feature]
         for feature, weight in one.items()
         if (there := other.get(feature)) is not None
     )
@@ -133,6 +165,9 @@ def _features(side: Side, position: int) -> Features:
 
 
 def _own(side: Side, instruction: Instruction) -> Iterator[tuple[Hashable, float]]:
+    yield ("operation", operation_of(instruction)), 1.0
+    if instruction.parameter_number is not None:
+        yield ("number", instruction.parameter_number), 2.0
     yield ("shape", instruction.shape.without_layout), 1.0
     yield ("metadata", metadata_key(instruction)), 1.0
     metadata = instruction.metadata
@@ -173,6 +208,8 @@ def _walk(
                     _add(found, (direction, pair), weight)
                     if not distance:
                         _add(found, (direction, pair, number), weight / 2)
+                        seen.add(other)
+                        following.append(other)
                 elif other not in seen:
                     _add(found, (direction, "free", side.signature(other)), weight / 2)
                     seen.add(other)

@@ -87,7 +87,7 @@ class MatchingCache:
 
     def _content(self, module: Module, name: str) -> int:
         computation = module.get(name)
-        return -1 if computation is None else self._table.content(computation)
+        return -1 if computation is None else self._table.content(computation, "whole")
 
     def _asking(self, module: Module, asked: "_Asked") -> Callees:
         def content(name: str) -> int:

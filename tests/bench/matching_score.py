@@ -31,6 +31,7 @@ from hlo_parser import Module  # noqa: E402
 DUMPS = ROOT.parent / "shared" / "dumps"
 FIGURES = Path(__file__).with_suffix(".txt")
 LEAST_COMMON = 0.5
+_HANDED_ON = 200
 LARGE = 50
 """File pairs with this many changed instructions are counted on their own."""
 
@@ -142,12 +143,20 @@ class _Judge:
     def _is_merged(self, place: Place, right: Place) -> bool:
         """Whether the counterpart was given to another one that computes the same value.
 
-        Only where that other one has no counterpart of its own, as after a merge.
+        Only where that one has no counterpart of its own, as after a merge, or it was handed on
+        from equal to equal until one had none.
         """
-        other = self._found_back.get(right)
-        if other is None or other in self._truth:
-            return False
-        return self._before.merges(place, other) or self._before.equals(place, other)
+        for _ in range(_HANDED_ON):
+            other = self._found_back.get(right)
+            if other is None or other == place:
+                return False
+            equal = self._before.equals(place, other)
+            if other not in self._truth:
+                return equal or self._before.merges(place, other)
+            if not equal:
+                return False
+            right = self._truth[other]
+        return False
 
 
 def pairs_of(path: Path, every: int) -> Iterator[tuple[str, Module, Module]]:
