@@ -137,7 +137,9 @@ def gather_facts(
         progress("loops", done, len(own))
         loops[history.id] = follow_loops(history)
         work[history.id] = measure_work(history, loops[history.id])
-        collectives[history.id] = find_collectives(history, loops[history.id])
+        collectives[history.id] = find_collectives(
+            history, loops[history.id], backend=environment.backend
+        )
         if contents is not None:
             memory[history.id] = find_memory(contents, history, loops[history.id])
     return Facts(

@@ -7,6 +7,7 @@ much or badly hidden belong to the rules.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,15 +19,18 @@ from app.analysis.async_pairs import (
     wrapped_operations,
 )
 from app.analysis.collective_life import CollectiveTracer
+from app.analysis.cost_model import Device, device_of
 from app.analysis.device_groups import devices_of, meaning_of_groups, mesh_axes
 from app.analysis.diff import Differ
 from app.analysis.flops import FlopCounter, operand_shape
 from app.analysis.lineage import Sighting
 from app.analysis.opcodes import collective_opcode
+from app.analysis.overlap import OverlapReader, Transfer
 from app.analysis.sources import source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import AsyncPair, LoopHistory
 from app.model.report import Collective, Source, Window
+from app.model.work import LARGEST_COUNT
 from hlo_parser import Computation, Instruction, Module
 
 # Traces through all passes that one module may cost; real ones need a few dozen.
@@ -34,20 +38,26 @@ _MOST_TRACED = 1_000
 
 
 def find_collectives(
-    history: ModuleHistory, loops: Sequence[LoopHistory], *, differ: Differ | None = None
+    history: ModuleHistory,
+    loops: Sequence[LoopHistory],
+    *,
+    differ: Differ | None = None,
+    backend: str | None = None,
 ) -> tuple[Collective, ...]:
     """The collectives of the last text, by computation and instruction in text order.
 
     Where the last text gives no source place, the newest text before that does is asked; `differ`
-    is shared with whoever else compares texts of this history.
+    is shared with whoever else compares texts of this history. `backend` tells what times to
+    expect where the texts do not name the device.
     """
     traces = _Traces(history, CollectiveTracer(history, loops, differ or Differ()))
     position = len(history.dumps) - 1
     module = history.last.module
     enclosing = enclosing_loops(module, loops, position)
-    flops = FlopCounter(module)
+    sites = tuple(_sites(module))
+    windows = _Windows(module, sites, loops, position, device_of(history, backend))
     found: list[Collective] = []
-    for site in _sites(module):
+    for site in sites:
         groups = site.operation.replica_groups
         sightings = traces.of(site)
         source, source_from = traces.source_of(site, sightings)
@@ -58,14 +68,14 @@ def find_collectives(
                 computation=site.computation.name,
                 instruction=site.instruction.name,
                 opcode=site.opcode,
-                bytes=bytes_sent(module, site.inner, site.operation),
+                bytes=site.bytes,
                 replica_groups=None if groups is None else groups.text,
                 channel_id=site.operation.channel_id,
                 loop=enclosing.get(site.computation.name),
                 source=source,
                 source_from=source_from,
                 is_async=site.pair is not None and not site.pair.is_sync,
-                window=_window(site, flops),
+                window=windows.of(site),
                 groups=devices_of(module, site.operation),
                 axes=mesh_axes(groups),
                 history=traces.tracer.events(sightings),
@@ -168,6 +178,7 @@ class _Site:
     inner: Computation
     operation: Instruction
     pair: AsyncPair | None
+    bytes: int
 
 
 def _sites(module: Module) -> Iterator[_Site]:
@@ -180,12 +191,14 @@ def _sites(module: Module) -> Iterator[_Site]:
             pair = pairs.get((computation.name, instruction.name))
             opcode = collective_opcode(instruction)
             if opcode is not None:
-                yield _Site(computation, instruction, opcode, computation, instruction, pair)
+                sent = bytes_sent(module, computation, instruction)
+                yield _Site(computation, instruction, opcode, computation, instruction, pair, sent)
             elif pair is not None and instruction.opcode in WRAPPERS:
                 for inner, operation in wrapped_operations(module, instruction):
                     opcode = collective_opcode(operation)
                     if opcode is not None:
-                        yield _Site(computation, instruction, opcode, inner, operation, pair)
+                        sent = bytes_sent(module, inner, operation)
+                        yield _Site(computation, instruction, opcode, inner, operation, pair, sent)
 
 
 def _wrapped_computations(
@@ -258,14 +271,54 @@ def enclosing_loops(
     return found
 
 
-def _window(site: _Site, flops: FlopCounter) -> Window | None:
-    pair = site.pair
-    if pair is None or pair.done is None or pair.between is None:
-        return None
-    between = [i for name in pair.between if (i := site.computation.get(name)) is not None]
-    return Window(
-        start=pair.start,
-        done=pair.done,
-        instructions=len(between),
-        flops=flops.of_instructions(site.computation, between),
-    )
+class _Windows:
+    """What runs while the collectives of the last text are on their way."""
+
+    def __init__(
+        self,
+        module: Module,
+        sites: Sequence[_Site],
+        loops: Sequence[LoopHistory],
+        position: int,
+        device: Device | None,
+    ) -> None:
+        self._flops = FlopCounter(module)
+        self._device = device
+        self._reader: OverlapReader | None = None
+        # A start that runs several collectives is one transfer.
+        sent: Counter[tuple[str, str]] = Counter()
+        pairs: dict[tuple[str, str], AsyncPair | None] = {}
+        for site in sites:
+            place = site.computation.name, site.instruction.name
+            sent[place] += site.bytes
+            pairs[place] = site.pair
+        self._sent = sent
+        if device is not None and module.header.is_scheduled:
+            trips = {
+                (here.computation.name, here.name): here.trip_count
+                for loop in loops
+                if (here := loop.occurrences.get(position)) is not None
+            }
+            transfers = [Transfer(*place, sent[place], pair) for place, pair in pairs.items()]
+            self._reader = OverlapReader(module, device, transfers, trips)
+
+    def of(self, site: _Site) -> Window | None:
+        """The window of an asynchronous collective whose start and done stand in a schedule."""
+        pair = site.pair
+        if pair is None or pair.done is None or pair.between is None:
+            return None
+        between = [i for name in pair.between if (i := site.computation.get(name)) is not None]
+        overlap = self._reader.of(site.computation, pair.start) if self._reader else None
+        device = self._device if overlap else None
+        return Window(
+            start=pair.start,
+            done=pair.done,
+            instructions=len(between),
+            flops=self._flops.of_instructions(site.computation, between),
+            bytes=min(self._sent[site.computation.name, site.instruction.name], LARGEST_COUNT),
+            in_flight=overlap.in_flight if overlap else (),
+            hidden_us=round(overlap.hidden * 1e6, 3) if overlap else None,
+            exposed_us=round(overlap.exposed * 1e6, 3) if overlap else None,
+            device=device.name if device else None,
+            device_assumed=device.is_assumed if device else False,
+        )

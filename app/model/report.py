@@ -10,6 +10,10 @@ from typing import Literal
 
 import msgspec
 
+from app.model.collective import Collective as Collective
+from app.model.collective import CollectiveEvent as CollectiveEvent
+from app.model.collective import CollectiveEventKind as CollectiveEventKind
+from app.model.collective import Window as Window
 from app.model.memory import Memory
 from app.model.source import Frame as Frame
 from app.model.source import Source, Struct
@@ -29,22 +33,6 @@ CarryKind = Literal[
 ]
 Curve = Literal[
     "instructions", "fusions", "copies", "collectives", "whiles", "flops", "collective_bytes"
-]
-CollectiveEventKind = Literal[
-    "created",
-    "copied",
-    "became",
-    "decomposed",
-    "combined",
-    "split",
-    "made_async",
-    "made_sync",
-    "pipelined",
-    "moved",
-    "moved_into_loop",
-    "moved_out_of_loop",
-    "retyped",
-    "regrouped",
 ]
 LoopEventKind = Literal[
     "created",
@@ -211,54 +199,6 @@ class Loop(Struct, frozen=True, kw_only=True):
     events: tuple[LoopEvent, ...] = ()
     carry: tuple[CarriedElement, ...] = ()
     collective_bytes: int | None = None
-
-
-class Window(Struct, frozen=True, kw_only=True):
-    """What a scheduled module runs between an asynchronous start and its done."""
-
-    start: str
-    done: str
-    instructions: int
-    flops: int | None = None
-
-
-class CollectiveEvent(Struct, frozen=True, kw_only=True):
-    """Something that a pass did to a collective, or to the one it was copied from.
-
-    `pass` is None where texts are missing in between and the pass named last may not be the one.
-    """
-
-    dump: int
-    pass_: str | None = msgspec.field(name="pass", default=None)
-    kind: CollectiveEventKind
-    detail: str = ""
-
-
-class Collective(Struct, frozen=True, kw_only=True):
-    """One collective in a module's last dump; `bytes` leave one device in one execution.
-
-    `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it.
-    `groups` are `replica_groups` as devices, where there are few; `axes` the mesh axes they run
-    along, where XLA prints them. `history` begins where the collective first appears; it is empty
-    where it was not followed, as one of very many.
-    """
-
-    module: str
-    dump: int
-    computation: str
-    instruction: str
-    opcode: str
-    bytes: int
-    replica_groups: str | None = None
-    channel_id: int | None = None
-    loop: str | None = None
-    source: Source | None = None
-    source_from: int | None = None
-    is_async: bool = msgspec.field(name="async", default=False)
-    window: Window | None = None
-    groups: tuple[tuple[int, ...], ...] = ()
-    axes: tuple[str, ...] = ()
-    history: tuple[CollectiveEvent, ...] = ()
 
 
 class Failure(Struct, frozen=True, kw_only=True):

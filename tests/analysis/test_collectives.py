@@ -168,7 +168,9 @@ def test_an_asynchronous_collective_in_a_loop() -> None:
     assert (found.source.file, found.source.line) == ("t.py", 7)
     # One product in the fusion, one by cuBLAS.
     flops = 2 * (2 * 64 * 64 * 64)
-    assert found.window == Window(start="start", done="done", instructions=2, flops=flops)
+    assert found.window == Window(
+        start="start", done="done", instructions=2, flops=flops, bytes=found.bytes
+    )
 
 
 def test_a_collective_called_from_a_loop_belongs_to_it() -> None:
@@ -219,7 +221,9 @@ def test_libtpu_fusions_are_one_collective_under_the_first_fusion() -> None:
     assert (found.computation, found.instruction) == ("main", "ac-start")
     assert found.bytes == 16 * 7
     # A bf_io convolution without spatial dimensions is a product of two 8x8 matrices.
-    assert found.window == Window(start="ac-start", done="ac-done", instructions=2, flops=2 * 8**3)
+    assert found.window == Window(
+        start="ac-start", done="ac-done", instructions=2, flops=2 * 8**3, bytes=112
+    )
 
 
 def test_only_the_last_text_counts() -> None:

@@ -1,0 +1,89 @@
+"""A collective as the report shows it: where it stands, what it moves, how it came to be.
+
+The field names are keys of the JSON contract, as in `report.py`. Sizes are bytes, times
+microseconds; positions named `dump` are those of the module's dumps.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from app.model.source import Source, Struct
+
+CollectiveEventKind = Literal[
+    "created",
+    "copied",
+    "became",
+    "decomposed",
+    "combined",
+    "split",
+    "made_async",
+    "made_sync",
+    "pipelined",
+    "moved",
+    "moved_into_loop",
+    "moved_out_of_loop",
+    "retyped",
+    "regrouped",
+]
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """What a scheduled module runs between an asynchronous start and its done.
+
+    `in_flight` are starts of the first few other collectives on their way meanwhile. Of the time
+    that the collective takes `hidden_us` pass behind computation and `exposed_us` are waited for,
+    by the peaks of `device` and the bandwidth of its links: estimates, rough and rather low. With
+    `device_assumed` the dump does not say which device it is. Times are None where nothing is known
+    of the backend, and in a pair that XLA marked as not overlapped.
+    """
+
+    start: str
+    done: str
+    instructions: int
+    flops: int | None = None
+    bytes: int = 0
+    in_flight: tuple[str, ...] = ()
+    hidden_us: float | None = None
+    exposed_us: float | None = None
+    device: str | None = None
+    device_assumed: bool = False
+
+
+class CollectiveEvent(Struct, frozen=True, kw_only=True):
+    """Something that a pass did to a collective, or to the one it was copied from.
+
+    `pass` is None where texts are missing in between and the pass named last may not be the one.
+    """
+
+    dump: int
+    pass_: str | None = msgspec.field(name="pass", default=None)
+    kind: CollectiveEventKind
+    detail: str = ""
+
+
+class Collective(Struct, frozen=True, kw_only=True):
+    """One collective in a module's last dump; `bytes` leave one device in one execution.
+
+    `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it.
+    `groups` are `replica_groups` as devices, where there are few; `axes` the mesh axes they run
+    along, where XLA prints them. `history` begins where the collective first appears; it is empty
+    where it was not followed, as one of very many.
+    """
+
+    module: str
+    dump: int
+    computation: str
+    instruction: str
+    opcode: str
+    bytes: int
+    replica_groups: str | None = None
+    channel_id: int | None = None
+    loop: str | None = None
+    source: Source | None = None
+    source_from: int | None = None
+    is_async: bool = msgspec.field(name="async", default=False)
+    window: Window | None = None
+    groups: tuple[tuple[int, ...], ...] = ()
+    axes: tuple[str, ...] = ()
+    history: tuple[CollectiveEvent, ...] = ()
