@@ -68,10 +68,12 @@ def launch(
     )
     processes.append(process)
     assert process.stdout is not None
+    printed = ""
     for line in process.stdout:
+        printed += line
         if found := re.search(r"http://127\.0\.0\.1:\d+/r/[\w-]{32}$", line.strip()):
             return process, found[0]
-    pytest.fail("the server printed no link")
+    pytest.fail(f"the server printed no link:\n{printed}")
 
 
 def until_done(url: str, within_s: float = 60) -> str:
@@ -85,6 +87,7 @@ def until_done(url: str, within_s: float = 60) -> str:
         if "report-nav" in page.text:
             return page.text
         assert page.status_code == 200
+        assert "There is no report on" not in page.text, page.text
         time.sleep(0.2)
     pytest.fail("no report")
 
