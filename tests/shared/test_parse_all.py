@@ -38,6 +38,10 @@ OTHER_TEXTS = re.compile(
 BROKEN = {"fail_cycle_nocallinliner__jax0.10.2": "operand wrapped_subtract is defined only later"}
 
 
+# Runs that failed of a cycle, of operands or of control predecessors: XLA refuses its own text.
+CYCLES = ("fail_cycle_nocallinliner__jax0.10.2", "fail_p2p_cycle_pp__jax0.6.2")
+
+
 def broken(dump: Path) -> str | None:
     """What strict reading says of the last texts of a dump that is broken itself."""
     return BROKEN.get(dump.name.removesuffix(".tar.gz"))
@@ -90,8 +94,8 @@ def test_xla_understands_the_same(dump: Path):
                 continue
             ours = facts_of_module(parse_module(text, interner=interner))
             assert ours == as_printed(facts, ours), name
-    expected = re.search(r"jax0\.(11|12)\.", dump.name) or broken(dump)
-    assert expected or not refused, "only texts of later releases may be refused"
+    newer = re.search(r"jax0\.(11|12)\.", dump.name)
+    assert newer or dump.name.startswith(CYCLES) or not refused
 
 
 def kind(name: str) -> str:
