@@ -7,11 +7,11 @@ matching is the same whichever module comes first.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from app.analysis.fingerprints import FingerprintTable, name_stem
+from app.analysis.fingerprints import FingerprintTable, Strictness, metadata_key, name_stem
 from app.analysis.likeness import mutual_best
 from app.analysis.matching import Matching
 from hlo_parser import Computation, Instruction, Module
@@ -55,11 +55,12 @@ def match_computations(
     matcher.match_entry()
     if matcher.names_agree:
         matcher.match_names(least_likeness=_LEAST_LIKENESS)
-    matcher.match_content(only_unique=True)
+    matcher.match_content(("whole", "exact"), only_unique=True)
     matcher.follow_calls()
-    matcher.match_content(only_unique=False)
+    matcher.match_content(("whole", "exact"), only_unique=False)
     matcher.match_names(least_likeness=_LEAST_LIKENESS)
     matcher.match_alike()
+    matcher.match_content(("layout-free",), only_unique=False)
     matcher.match_stems()
     matcher.follow_calls()
     return matcher.result()
@@ -136,9 +137,9 @@ class _Matcher:
             ):
                 self._pair(name, name, "same name")
 
-    def match_content(self, *, only_unique: bool) -> None:
-        """Pair computations that differ in names, callees and order only, then metadata too."""
-        for strictness in ("whole", "exact"):
+    def match_content(self, levels: Sequence[Strictness], *, only_unique: bool) -> None:
+        """Pair computations that differ in names, callees and order only, and what levels omit."""
+        for strictness in levels:
             self._match_groups(
                 partial(self._table.content, strictness=strictness),
                 "equal content",
@@ -147,25 +148,37 @@ class _Matcher:
 
     def match_alike(self) -> None:
         """Pair by what the computations have in common, round by round; for those nobody calls."""
-        while True:
-            left, right = self._free()
-            pairs = mutual_best(
-                {n: self._features(c) for n, c in enumerate(left) if right},
-                {n: self._features(c) for n, c in enumerate(right) if left},
-                lambda i, j: self._likeness(left[i].name, right[j].name) >= _LEAST_LIKENESS,
-            )
-            if not pairs:
-                return
-            for i, j in pairs:
-                self._pair(left[i].name, right[j].name, "alike in content")
+        pairs = self._alike()
+        while pairs:
+            for here, there in pairs:
+                self._pair(here, there, "alike in content")
             self.follow_calls()
+            pairs = self._alike()
+
+    def _alike(self) -> list[tuple[str, str]]:
+        left, right = self._free()
+        if not left or not right:
+            return []
+
+        def bonus(i: int, j: int) -> float | None:
+            is_like = self._likeness(left[i].name, right[j].name) >= _LEAST_LIKENESS
+            return 0.0 if is_like else None
+
+        pairs = mutual_best(
+            {n: self._features(c) for n, c in enumerate(left)},
+            {n: self._features(c) for n, c in enumerate(right)},
+            bonus,
+        )
+        return [(left[i].name, right[j].name) for i, j in pairs]
 
     def _features(self, computation: Computation) -> dict[Hashable, float]:
-        """The graphs of its instructions, and its signature."""
-        found: Counter[Hashable] = Counter(self._table.graphs(computation))
+        """The graphs of its instructions, their metadata, and its signature."""
         features: dict[Hashable, float] = {}
-        for graph, count in found.items():
-            features[graph] = float(count)
+        for strictness in ("exact", "layout-free"):
+            for graph, count in Counter(self._table.graphs(computation, strictness)).items():
+                features[graph] = float(count)
+        for instruction in computation.instructions:
+            features["metadata", metadata_key(instruction)] = 1.0
         features["result", computation.root.shape.without_layout] = 1.0
         for parameter in computation.parameters:
             features[parameter.parameter_number, parameter.shape.without_layout] = 1.0

@@ -259,8 +259,8 @@ def operation_of(instruction: Instruction) -> str:
     """What is done, whatever a pass turned it into on the way: the opcode, with these exceptions.
 
     An asynchronous start is its operation (`%all-gather-start.2 = (...) async-start(...)` says
-    which in its name alone, if there), a reduce-scatter the all-reduce that reduce-scatter-creator made it
-    from, a call of cuBLAS or cuDNN the dot or convolution.
+    which in its name alone, if there), a reduce-scatter the all-reduce that
+    reduce-scatter-creator made it from, a call of cuBLAS or cuDNN the dot or convolution.
     """
     opcode = instruction.opcode
     if opcode == "async-start":

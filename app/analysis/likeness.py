@@ -27,6 +27,8 @@ _RARE = 12
 # What is new or gone tells little of what stayed.
 _ONE_SIDED = 0.125
 
+_SAME_SIGNATURE = 0.125
+
 # The least part of their evidence that a pair shares.
 _LEAST = 0.25
 
@@ -52,19 +54,24 @@ def most_alike(
     here = _kept(before, left, _operations(after, right))
     there = _kept(after, right, _operations(before, left))
 
-    def may_pair(i: int, j: int) -> bool:
+    def bonus(i: int, j: int) -> float | None:
+        if before.signature(i) == after.signature(j):
+            return _SAME_SIGNATURE
         one, other = before.indexed.instructions[i], after.indexed.instructions[j]
-        return operation_of(one) == operation_of(other)
+        return 0.0 if operation_of(one) == operation_of(other) else None
 
-    return mutual_best(here, there, may_pair)
+    return mutual_best(here, there, bonus)
 
 
 def mutual_best(
     here: Mapping[int, Features],
     there: Mapping[int, Features],
-    may_pair: Callable[[int, int], bool],
+    bonus: Callable[[int, int], float | None],
 ) -> list[tuple[int, int]]:
-    """Pairs of keys of which each is the other's one best by shared features, in order."""
+    """Pairs of keys of which each is the other's one best by shared features, in order.
+
+    `bonus` is what speaks for a pair besides, None for one that cannot be.
+    """
     if not here or not there:
         return []
     holders: tuple[defaultdict[Hashable, list[int]], ...] = (defaultdict(list), defaultdict(list))
@@ -86,11 +93,12 @@ def mutual_best(
             for j in holders[1].get(feature, ())
         }
         for j in candidates:
-            if not may_pair(i, j):
+            more = bonus(i, j)
+            if more is None:
                 continue
             shared = _shared(features, there[j], worth)
             whole = totals[0][i] + totals[1][j] - shared
-            alike = shared / whole if whole else 0.0
+            alike = more + (shared / whole if whole else 0.0)
             if alike >= _LEAST:
                 _keep_best(best[0], i, j, alike)
                 _keep_best(best[1], j, i, alike)
