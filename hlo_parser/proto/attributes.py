@@ -20,7 +20,7 @@ def own_attributes(line: Line) -> list[str]:
     return [text for printer in printers for text in printer(line)]
 
 
-_ASYNC = (call.thread, call.aliasing, call.calls)
+_ASYNC = (call.group, call.thread, call.aliasing, call.calls)
 _REDUCING = (call.channel, call.replica_groups, call.constrain_layout, call.global_ids)
 _GATHERING = (
     call.channel,
@@ -118,7 +118,7 @@ PRINTERS: dict[str, tuple[Printer, ...]] = {
     "send": _TRANSFER,
     "send-done": _TRANSFER,
     "set-dimension-size": (of.dimensions,),
-    "slice": (of.slice,),
+    "slice": (of.slice_bounds,),
     "sort": (of.dimensions, of.stable, call.to_apply),
     "topk": (of.topk, call.to_apply),
     "transpose": (of.dimensions,),

@@ -85,6 +85,12 @@ def parameter(line: Line) -> Attributes:
 # ---- calls ---------------------------------------------------------------------------------------
 
 
+def group(line: Line) -> Attributes:
+    # Until January 2024; of -1 there was no group.
+    if line.proto.HasField("async_group_id") and line.proto.async_group_id >= 0:
+        yield f"async_group_id={line.proto.async_group_id}"
+
+
 def thread(line: Line) -> Attributes:
     thread = line.proto.async_execution_thread
     if thread not in {b"", b"main"}:

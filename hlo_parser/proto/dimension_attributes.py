@@ -39,7 +39,7 @@ def iota(line: Line) -> Attributes:
     yield f"iota_dimension={dimensions[0] if dimensions else 0}"
 
 
-def slice(line: Line) -> Attributes:
+def slice_bounds(line: Line) -> Attributes:
     dimensions = line.proto.slice_dimensions
     has_stride = any(dimension.stride != 1 for dimension in dimensions)
     parts = (

@@ -126,7 +126,6 @@ class _Named:
             name = self._names.add(record.number, record.name, notes)
             self._instructions.append((record, name, notes))
             self._by_id.setdefault(record.number, position)
-        note_unknown_fields(proto, HloComputationProto, self._notes)
 
     def calls(self) -> list[tuple[int, ...]]:
         """The ids that instructions call, in the order of the instructions' ids."""

@@ -18,9 +18,9 @@ class UnknownField(str):
 
 
 def note_unknown_fields(message: Message, kind: type[Message], notes: list[str]) -> None:
-    """Note the fields of a message, not of those inside it, that the schema does not have."""
-    for number in sorted(unknown_fields(message, kind)):
-        notes.append(UnknownField(f"field {number} of {kind.__name__} is not known"))
+    """Note the fields of a message, and of those inside it, that the schema does not have."""
+    for name, number in sorted(set(unknown_fields(message, kind))):
+        notes.append(UnknownField(f"field {number} of {name} is not known"))
 
 
 def decode_noting(kind: type[Decoded], raw: bytes, notes: list[str]) -> Decoded:

@@ -19,7 +19,7 @@ class Message:
     """A decoded message: what its annotations name, with proto3's defaults where absent."""
 
     UNREAD: frozenset[int] = frozenset()
-    """Fields that are known, and not read because no text shows them."""
+    """Fields that are known, and not read because no text ever showed them."""
 
     def HasField(self, field_name: str, /) -> bool:
         """Whether a field that is not repeated was given."""
@@ -39,8 +39,6 @@ class SplitConfigProto(Message):
 
 
 class LayoutProto(Message):
-    UNREAD = frozenset({2, 3, 4, 5})
-
     minor_to_major: Annotated[Sequence[int], 1]
     tiles: Annotated[Sequence[TileProto], 6]
     element_size_in_bits: Annotated[int, 7]
@@ -57,8 +55,6 @@ class LayoutProto(Message):
 
 
 class ShapeProto(Message):
-    UNREAD = frozenset({1})
-
     element_type: Annotated[int, 2]
     dimensions: Annotated[Sequence[int], 3]
     tuple_shapes: Annotated[Sequence[ShapeProto], 4]
@@ -278,7 +274,7 @@ class Payload(Message):
 
 
 class OpMetadata(Message):
-    UNREAD = frozenset({6, 7, 8, 9, 10, 11, 14})
+    UNREAD = frozenset({6, 7, 8, 9, 10})
 
     op_type: Annotated[bytes, 1]
     op_name: Annotated[bytes, 2]
@@ -286,7 +282,6 @@ class OpMetadata(Message):
     source_line: Annotated[int, 4]
     profile_type: Annotated[Sequence[int], 5]
     deduplicated_name: Annotated[bytes, 12]
-    preserve_layout: Annotated[bool, 13]
     stack_frame_id: Annotated[int, 15]
     scheduling_name: Annotated[bytes, 16]
     source_end_line: Annotated[int, 17]
@@ -330,8 +325,6 @@ class DimensionSharding(Message):
 
 
 class NamedShardingProto(Message):
-    UNREAD = frozenset({1})
-
     mesh: Annotated[MeshProto, 2]
     dim_shardings: Annotated[Sequence[DimensionSharding], 3]
     replicated_axes: Annotated[Sequence[AxisRefProto], 4]
@@ -388,8 +381,6 @@ class SourceTarget(Message):
 
 
 class HloInstructionProto(Message):
-    UNREAD = frozenset({4, 5, 6, 10, 12, 41, 42, 44, 46, 53, 64, 78, 83, 84, 86})
-
     name: Annotated[bytes, 1]
     opcode: Annotated[bytes, 2]
     shape: Annotated[bytes, 3]
@@ -455,6 +446,7 @@ class HloInstructionProto(Message):
     padding_type: Annotated[int, 75]
     custom_call_schedule: Annotated[int, 76]
     custom_call_api_version: Annotated[int, 77]
+    async_group_id: Annotated[int, 78]
     async_execution_thread: Annotated[bytes, 79]
     cross_program_prefetch_index: Annotated[int, 80]
     k: Annotated[int, 81]
@@ -476,7 +468,7 @@ class HloInstructionProto(Message):
 
 
 class HloComputationProto(Message):
-    UNREAD = frozenset({3, 7})
+    UNREAD = frozenset({7})
 
     name: Annotated[bytes, 1]
     instructions: Annotated[Sequence[bytes], 2]
@@ -548,7 +540,7 @@ class DeviceAssignmentProto(Message):
 
 
 class HloModuleProto(Message):
-    UNREAD = frozenset({9, 10, 11, 12, 13, 14, 16, 21, 23})
+    UNREAD = frozenset({10, 11, 12, 13, 14, 16, 21, 23})
 
     name: Annotated[bytes, 1]
     entry_computation_name: Annotated[bytes, 2]
@@ -567,7 +559,7 @@ class HloModuleProto(Message):
 
 
 class HloProto(Message):
-    UNREAD = frozenset({2, 3})
+    UNREAD = frozenset({3})
 
     """Of HloUnoptimizedSnapshot too, which has its module in the same field."""
 

@@ -95,7 +95,6 @@ def metadata_text(metadata: OpMetadata, payloads: Payloads, notes: list[str]) ->
         "source_end_column": metadata.source_end_column,
         "profile_type": metadata.profile_type and braced(metadata.profile_type),
         "deduplicated_name": metadata.deduplicated_name and quoted(metadata.deduplicated_name),
-        "preserve_layout": metadata.preserve_layout and "true",
         "scheduling_name": metadata.scheduling_name and _unescaped(metadata.scheduling_name),
         "stack_frame_id": metadata.stack_frame_id,
         "metadata_payload": payload,

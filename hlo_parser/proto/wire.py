@@ -8,7 +8,7 @@ bytes that are no such message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
 from typing import get_type_hints as type_hints
@@ -140,7 +140,26 @@ def decode(kind: type[Decoded], data: bytes) -> Decoded:
         raise HloProtoError(f"{kind.__name__} is cut off or damaged") from None
 
 
-def unknown_fields(found: Message, kind: type[Message]) -> set[int]:
-    """Numbers of the fields of a message that nothing here knows, mistyped ones included."""
-    numbers = {field.field_number for field in _wire().unknown_fields(found)}
-    return numbers - kind.UNREAD if numbers else numbers
+def unknown_fields(found: Message, kind: type[Message]) -> Iterator[tuple[str, int]]:
+    """Message and number of each field that nothing here knows, in messages inside too.
+
+    What is given in another wire type than the schema's counts as unknown.
+    """
+    for field in _wire().unknown_fields(found):
+        if field.field_number not in kind.UNREAD:
+            yield kind.__name__, field.field_number
+    for name, inner, is_repeated in _messages_inside(kind):
+        if is_repeated:
+            for message in cast("Sequence[Message]", getattr(found, name)):
+                yield from unknown_fields(message, inner)
+        elif found.HasField(name):
+            yield from unknown_fields(cast("Message", getattr(found, name)), inner)
+
+
+@cache
+def _messages_inside(kind: type[Message]) -> tuple[tuple[str, type[Message], bool], ...]:
+    return tuple(
+        (field.name, field.kind, field.is_repeated)
+        for field in fields_of(kind)
+        if issubclass(field.kind, Message)
+    )

@@ -451,6 +451,13 @@ def test_calls_two_thousand_deep_and_in_circles() -> None:
     assert [c.name for c in parse_proto(module(*circle)).computations] == ["f2", "f1", "f0"]
 
 
+def test_an_unknown_field_is_told_once_however_deep() -> None:
+    layout = inside(b"\xa2\x06\x01x", 5)
+    odd = shape(F32) + layout
+    read = parse_proto(one({**ADD[0], "shape": odd}, {**ADD[1], "shape": odd}, ADD[2]))
+    assert noted(read) == [(4, "field 100 of LayoutProto is not known; lines that have it: 2")]
+
+
 def test_a_mistyped_field_is_noted() -> None:
     data = one(parameter(1, "a", 0)) + b"\x10\x05"
     assert noted(parse_proto(data)) == [

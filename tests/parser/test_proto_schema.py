@@ -16,7 +16,7 @@ from parser.xla_descriptors import xla_file
 
 # What older releases wrote and 0.10.2 has no longer: the message and field, and since when.
 RETIRED = {
-    ("OpMetadata", "preserve_layout"): "until January 2025",
+    ("HloInstructionProto", "async_group_id"): "until January 2024",
     ("CollectiveDeviceListProto", "iota_replica_group_list"): "until early 2026",
 }
 
