@@ -48,9 +48,17 @@ class Side:
 
 
 def most_alike(
-    before: Side, after: Side, left: Sequence[int], right: Sequence[int]
+    before: Side,
+    after: Side,
+    left: Sequence[int],
+    right: Sequence[int],
+    *,
+    with_ties: bool = False,
 ) -> list[tuple[int, int]]:
-    """Pairs of free positions of which each is the other's one best, in order."""
+    """Pairs of free positions of which each is the other's one best.
+
+    With ties, of those that are as good as each other the first in the text are taken.
+    """
     here = _kept(before, left, _operations(after, right))
     there = _kept(after, right, _operations(before, left))
 
@@ -60,15 +68,17 @@ def most_alike(
         one, other = before.indexed.instructions[i], after.indexed.instructions[j]
         return 0.0 if operation_of(one) == operation_of(other) else None
 
-    return mutual_best(here, there, bonus)
+    return mutual_best(here, there, bonus, with_ties=with_ties)
 
 
 def mutual_best(
     here: Mapping[int, Features],
     there: Mapping[int, Features],
     bonus: Callable[[int, int], float | None],
+    *,
+    with_ties: bool = False,
 ) -> list[tuple[int, int]]:
-    """Pairs of keys of which each is the other's one best by shared features, in order.
+    """Pairs of keys of which each is the other's one best by shared features.
 
     `bonus` is what speaks for a pair besides, None for one that cannot be.
     """
@@ -84,7 +94,7 @@ def mutual_best(
         {key: sum(w * worth[f] for f, w in features.items()) for key, features in of.items()}
         for of in (here, there)
     ]
-    best: tuple[dict[int, _Best], dict[int, _Best]] = ({}, {})
+    best: tuple[_Bests, _Bests] = ({}, {})
     for i, features in here.items():
         candidates = {
             j
@@ -102,11 +112,28 @@ def mutual_best(
             if alike >= _LEAST:
                 _keep_best(best[0], i, j, alike)
                 _keep_best(best[1], j, i, alike)
+    return _pairs_with_ties(*best) if with_ties else _pairs(*best)
+
+
+def _pairs(left: "_Bests", right: "_Bests") -> list[tuple[int, int]]:
     return [
-        (i, one.position)
-        for i, one in best[0].items()
-        if one.is_only and best[1][one.position].is_only and best[1][one.position].position == i
+        (i, one.positions[0])
+        for i, one in left.items()
+        if len(one.positions) == 1 and right[one.positions[0]].positions == [i]
     ]
+
+
+def _pairs_with_ties(left: "_Bests", right: "_Bests") -> list[tuple[int, int]]:
+    mutual = [(i, j) for i, one in left.items() for j in one.positions if i in right[j].positions]
+    mutual.sort(key=lambda pair: (-left[pair[0]].alike, sum(pair), min(pair)))
+    taken: tuple[set[int], set[int]] = (set(), set())
+    found: list[tuple[int, int]] = []
+    for i, j in mutual:
+        if i not in taken[0] and j not in taken[1]:
+            taken[0].add(i)
+            taken[1].add(j)
+            found.append((i, j))
+    return found
 
 
 def _worth(
@@ -123,17 +150,19 @@ def _worth(
 
 @dataclass(slots=True)
 class _Best:
-    position: int
     alike: float
-    is_only: bool = True
+    positions: list[int]
 
 
-def _keep_best(best: dict[int, _Best], position: int, other: int, alike: float) -> None:
+_Bests = dict[int, _Best]
+
+
+def _keep_best(best: _Bests, position: int, other: int, alike: float) -> None:
     known = best.get(position)
     if known is None or alike > known.alike + 1e-9:
-        best[position] = _Best(other, alike)
+        best[position] = _Best(alike, [other])
     elif alike > known.alike - 1e-9:
-        known.is_only = False
+        known.positions.append(other)
 
 
 def _shared(one: Features, other: Features, worth: Mapping[Hashable, float]) -> float:

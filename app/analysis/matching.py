@@ -115,13 +115,12 @@ def match_instructions(
         matcher.match_names(same_opcode=True)
     matcher.match_graphs()
     matcher.match_equals(("whole", "exact"), only_as_many=True)
-    matcher.match_alike()
+    matcher.match_alike(ties=False)
     matcher.match_equals(("whole", "exact", "layout-free"), only_as_many=False)
     matcher.match_names(same_opcode=False)
     if matcher.match_votes():
         matcher.match_graphs()
-        matcher.match_alike()
-        matcher.match_equals(("whole", "exact", "layout-free"), only_as_many=False)
+    matcher.match_alike(ties=True)
     matcher.match_values()
     return Matching(
         before=matcher.before,
@@ -240,16 +239,20 @@ class _Matcher:
                 if len(group) == len(others) or not only_as_many:
                     self._match_group(group, others, strictness)
 
-    def match_alike(self) -> None:
+    def match_alike(self, *, ties: bool) -> None:
         """Pair what is most alike, all evidence together, each round heard by the neighbours."""
+        with_ties = False
         while self._have_common("operation"):
             left, right = self._free()
-            pairs = most_alike(self._side(0), self._side(1), left, right)
+            sides = self._side(0), self._side(1)
+            pairs = most_alike(*sides, left, right, with_ties=with_ties)
             for i, j in pairs:
                 self._pair(i, j, "most alike")
-            if not pairs:
+            if pairs:
+                self.match_graphs()
+            elif with_ties or not ties:
                 return
-            self.match_graphs()
+            with_ties = not pairs
 
     def _side(self, side: Literal[0, 1]) -> Side:
         return Side(
