@@ -1,4 +1,4 @@
-"""HLO text to values: computations, instructions, shapes, attributes, source places.
+"""HLO text and HloProto to values: computations, instructions, shapes, attributes, source places.
 
 Usable alone: `from hlo_parser import parse_module`. Pure: reads no files but its own grammar,
 no network, no clock. See README.md for the grammar notes and known gaps.

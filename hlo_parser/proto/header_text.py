@@ -43,6 +43,8 @@ def _attributes(module: HloModuleProto, notes: list[str]) -> Iterator[str]:
         yield f"num_partitions={devices.computation_count}"
     if attributes := frontend_attributes_text(module.frontend_attributes.map, notes):
         yield f"frontend_attributes={attributes}"
+    if module.original_value_recovery_table:
+        notes.append("origin_recovery_table is not read from protos")
 
 
 def _alias(alias: AliasEntryProto, notes: list[str]) -> str:

@@ -184,7 +184,7 @@ def dimension_labels_text(numbers: ConvolutionDimensionNumbers, notes: list[str]
         highest = max(labels)
         if min(labels) < 0 or highest > len(labels) + _MAX_UNUSED_DIMENSIONS:
             notes.append("the dimension numbers of a convolution are out of range")
-            return "bf_io->bf"
+            return "unknown"
         texts.append("".join(labels.get(index, "?") for index in range(highest + 1)))
     return f"{texts[0]}_{texts[1]}->{texts[2]}"
 
@@ -213,24 +213,33 @@ def aliasing_text(aliases: Sequence[OutputOperandAliasing]) -> str:
 # ---- origins -------------------------------------------------------------------------------------
 
 _OriginTree = dict[int, "_OriginTree"] | str
+_MAX_DEPTH = 100
+"""Of tuples; protobuf decodes no shape that nests deeper."""
 
 
 def origin_text(elements: Sequence[OriginalValueElementProto], notes: list[str]) -> str:
     """The tree in `origin={...}` (hlo_original_value.cc), built from its leaves."""
+    if len(elements) == 1 and not elements[0].shape_index:
+        return _origin_leaf(elements[0])
     root: dict[int, _OriginTree] = {}
     for element in elements:
-        path, node = list(element.shape_index), root
-        leaf = _origin_leaf(element)
-        if not path:
-            return leaf
-        for index in path[:-1]:
-            below = node.setdefault(index, {})
-            if isinstance(below, str):
-                notes.append("the tree of an origin contradicts itself")
-                return "{}"
-            node = below
-        node[path[-1]] = leaf
+        if not _add_leaf(root, element.shape_index, _origin_leaf(element)):
+            notes.append("the tree of an origin contradicts itself or is too deep")
+            return "{}"
     return _origin_tree(root)
+
+
+def _add_leaf(root: dict[int, _OriginTree], path: Sequence[int], leaf: str) -> bool:
+    """Whether a leaf finds its place: no leaf above, below or at it, and not too deep."""
+    if not 0 < len(path) <= _MAX_DEPTH:
+        return False
+    node = root
+    for index in path[:-1]:
+        below = node.setdefault(index, {})
+        if isinstance(below, str):
+            return False
+        node = below
+    return node.setdefault(path[-1], leaf) is leaf
 
 
 def _origin_leaf(element: OriginalValueElementProto) -> str:

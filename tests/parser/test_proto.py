@@ -145,6 +145,11 @@ def test_the_header() -> None:
     assert noted(read) == []
 
 
+def test_what_the_header_leaves_out_is_noted() -> None:
+    read = parse_proto(one(*ADD, original_value_recovery_table=b"\x0a\x00"))
+    assert noted(read) == [(1, "origin_recovery_table is not read from protos")]
+
+
 def test_frame_tables_give_places() -> None:
     index = {
         "file_names": [b"a.py", b"b.py"],
@@ -438,6 +443,18 @@ def test_a_shape_two_thousand_deep() -> None:
         deep = inside(deep, 4) + bytes([2 << 3, TUPLE])
     with pytest.raises(HloProtoError, match="ShapeProto is cut off or damaged"):
         parse_proto(one({**parameter(1, "a", 0), "shape": deep}))
+
+
+@pytest.mark.parametrize(
+    "paths", [[[0] * 100_000], [[0], [0]], [[0], [0, 1]], [[0, 1], [0]], [[], []]]
+)
+def test_an_origin_that_is_no_tree(paths: list[list[int]]) -> None:
+    array = {"instruction_name": b"x"}
+    elements = [{"shape_index": path, "original_array": array} for path in paths]
+    origin = encoded(schema.OriginalValueProto, elements=elements)
+    read = parse_proto(one({**parameter(1, "a", 0), "original_value": origin}))
+    assert read.entry.root.attributes["origin"] == "{{}}"
+    assert noted(read) == [(4, "the tree of an origin contradicts itself or is too deep")]
 
 
 def test_calls_two_thousand_deep_and_in_circles() -> None:
