@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
@@ -39,6 +40,18 @@ def diagnose(
         death = replace(death, lines=tuple(line for w in own for line in w.lines))
         return (death, *(w for w in warnings if w.class_ != death.class_))
     return tuple(warnings)
+
+
+def class_of(failure: CheckFailure) -> str | None:
+    """The class that one failure has by itself."""
+    found = _of_failure(failure, None)
+    return found.class_ if found else None
+
+
+def class_of_pass(name: str) -> str | None:
+    """The class whose files a pass is called like."""
+    sign = _whole(failure_signs("file"), name.replace("-", "_"))
+    return sign.class_ if sign else None
 
 
 def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Diagnosis | None:
@@ -77,7 +90,8 @@ def _of_signal(
         return _diagnosis(sign, failure=failure)
     passes = [*log.passes[-1:], *([located.pass_] if located and located.pass_ else [])]
     for name in passes:
-        if sign := _whole(failure_signs("file"), name.replace("-", "_")):
+        sign = _whole(failure_signs("file"), name.replace("-", "_"))
+        if sign is not None:
             tells = f"{name} was the last pass known to be running, or next in line"
             return replace(_diagnosis(sign, failure=failure), tells=tells)
     named = _BARE_DEATH.search(failure.signature)
@@ -107,16 +121,14 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
 
     Only a line of a log without any failure may stand for one: then it is all that is left of it.
     """
-    if line.severity not in ("W", "E"):
+    if line.severity not in ("W", "E") or is_unstuck(line.text):
         return None
     text = _PRINTED.sub("%", line.text)
     sign = _first(failure_signs("warns"), [text])
     if sign is None and is_alone and (line.severity == "E" or not line.file):
-        sign = (
-            _first(failure_signs("says"), [text])
-            or _first_frame([text])
-            or _whole(failure_signs("file"), _stem(line.file or None, text))
-        )
+        sign = _first(failure_signs("says"), [text]) or _first_frame([text])
+        if sign is None and not line.file:
+            sign = _whole(failure_signs("file"), _stem(None, text))
     return sign
 
 
@@ -127,7 +139,8 @@ def _diagnosis(
     lines: Sequence[PipelinerMove] = (),
 ) -> Diagnosis:
     strength = "pointed"
-    if sign.on in ("says", "warns"):
+    is_verifier = failure is not None and failure.kind == "verifier"
+    if sign.on in ("says", "warns") or (is_verifier and sign.on in ("pass", "core")):
         strength = "stated"
     elif sign.on == "state":
         strength = "guessed" if failure and failure.kind == "signal" else "stated"

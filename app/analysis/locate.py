@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app import knowledge
-from app.model.dump import CheckFailure, LogFacts, ModuleHistory
+from app.analysis.failure_class import class_of, class_of_pass
+from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
 
 # Failures of a run that had compiled; no module was in the compiler's hands.
@@ -103,6 +104,8 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
     if len(owners) == 1:
         how = f"{cause.file} with this condition belongs to {owners[0]}"
         return _Pass(owners[0], "likely", how)
+    if cause.file and knowledge.is_outside_passes(cause.file):
+        return _Pass(None, "likely", f"{cause.file} runs when the passes are over")
     if log.passes and (not owners or log.passes[-1] in owners):
         return _Pass(log.passes[-1], "likely", "the last `HLO pass` line of the log")
     if owners and last is not None and last.before in owners:
@@ -110,10 +113,22 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         return _Pass(last.before, "likely", how)
     if owners:
         return _Pass(owners[0], "possible", f"{cause.file} belongs to {' or '.join(owners)}")
-    if last is not None and last.before is not None and last.before != "pipeline-end":
-        how = f"the newest dump says that {last.before} was next: it, or any later pass"
-        return _Pass(last.before, "possible", how)
-    if last is not None and last.before == "pipeline-end":
+    return _after_the_newest_text(cause, last)
+
+
+def _after_the_newest_text(cause: CheckFailure, last: DumpName | None) -> _Pass:
+    if last is None:
+        return _Pass(None, "possible", "nothing says which pass was running")
+    if last.kind == "after_optimizations":
+        how = "the text after all optimizations is there, so the passes were over"
+        return _Pass(None, "likely", how)
+    if last.before == "pipeline-end":
         how = f"the newest text ends the pipeline {last.pipeline}: something after it"
         return _Pass(None, "possible", how)
-    return _Pass(None, "possible", "nothing says which pass was running")
+    if last.before is None:
+        return _Pass(None, "possible", "nothing says which pass was running")
+    if class_of(cause) == class_of_pass(last.before) is not None:
+        how = f"the newest dump says that {last.before} was next, and the message is of its kind"
+        return _Pass(last.before, "likely", how)
+    how = f"the newest dump says that {last.before} was next: it, or any later pass"
+    return _Pass(last.before, "possible", how)

@@ -13,7 +13,7 @@ from app.knowledge.check_sites import (
 from app.knowledge.failure_signs import FailureSign, failure_classes, failure_signs
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
-from app.knowledge.passes import PassSpan, pass_releases, passes_of_file
+from app.knowledge.passes import PassSpan, is_outside_passes, pass_releases, passes_of_file
 from app.knowledge.releases import ALL_RELEASES, release_key
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "fixes",
     "flag_known_in",
     "flag_releases",
+    "is_outside_passes",
     "pass_releases",
     "passes_of_file",
     "release_key",

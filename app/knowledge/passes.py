@@ -48,6 +48,15 @@ def passes_of_file(file: str, condition: str | None = None) -> tuple[str, ...]:
     return tuple(name for name in _spellings(stem) if name in _spans())
 
 
+def is_outside_passes(file: str) -> bool:
+    """Whether the code of `file` runs only when all passes are over (buffer assignment)."""
+    return file in _AFTER_PASSES
+
+
+# Other files without a pass serve all of them.
+_AFTER_PASSES = frozenset({"heap_simulator.cc", "buffer_assignment.cc"})
+
+
 def _spellings(stem: str) -> tuple[str, ...]:
     # Most passes are called like their file; the hardware prefix came and went.
     bare = stem.removeprefix("gpu_")

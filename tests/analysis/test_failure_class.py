@@ -169,7 +169,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         'INVALID_ARGUMENT: Tensor moved to host (from "a") was used by an instruction ("b") '
         "not acceptable during pure memory offload",
         PYTHON + "INTERNAL: during context [end-of-post-layout_assignment]: Expected "
-        "instruction to have shape equal to (s32[], f32[4]{0:S(5)}), actual shape is (s32[], f32[4]{0}):",
+        "instruction to have shape equal to (s32[], f32[4]{0:S(5)}), actual is (s32[], f32[4]{0})",
     ),
     "scatter-sort": (
         "INVALID_ARGUMENT: during context [hlo verifier]: Reduction function's accumulator shape "
@@ -195,7 +195,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     ),
     "constant-folding": (
         "E external/xla/xla/service/slow_operation_alarm.cc:133] Constant folding an "
-        "instruction is taking > 4s:\n\n  pad.1 (displaying the full instruction incurs a runtime overhead.)",
+        "instruction is taking > 4s:\n\n  pad.1 (displaying the full instruction incurs overhead)",
         "Fatal Python error: Segmentation fault\n  @  0x7f  xla::HloEvaluator::HandleSort()",
     ),
     "slow-compile": (

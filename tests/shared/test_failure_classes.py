@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.analysis.failure_class import diagnose
-from app.ingest import read_log
+from app.service import Log, Question, analyze
+from app.settings import Settings
 from conftest import SHARED
 from shared.log_mutations import mutated
 
@@ -22,8 +22,8 @@ def missed(seed: int | None) -> list[tuple[str, str, str | None]]:
     for record in SEEN:
         lines = record["failure_lines"]
         text = "\n".join(lines if seed is None else mutated(lines, seed)) + "\n"
-        diagnoses = diagnose(read_log(text, name="run.log"))
-        got = diagnoses[0].class_ if diagnoses else None
+        report = analyze(None, Settings(), question=Question(logs=(Log("run.log", text),)))
+        got = report.findings[0].class_ if report.findings else None
         if got != record["class"]:
             found.append((record["id"], record["class"], got))
     return found
@@ -33,3 +33,10 @@ def missed(seed: int | None) -> list[tuple[str, str, str | None]]:
 def test_at_least_95_of_100_are_right(seed: int | None) -> None:
     wrong = missed(seed)
     assert len(wrong) <= 0.05 * len(SEEN), wrong
+
+
+def test_no_record_goes_unanswered() -> None:
+    for record in SEEN:
+        text = "\n".join(record["failure_lines"]) + "\n"
+        report = analyze(None, Settings(), question=Question(logs=(Log("run.log", text),)))
+        assert report.findings, record["id"]

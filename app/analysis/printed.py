@@ -1,0 +1,115 @@
+"""Instructions that a message names or prints: their names, and what the print says of them.
+
+A message prints an instruction with its operands; the one it speaks of stands before the ` = `, in
+quotes, or under a word that says so. Nothing is looked up in a module here, and nothing is
+invented: what a message does not print is None.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.model.report import Source
+
+_NAME = r"(?P<name>[A-Za-z_][\w\-]*+(?:\.[\w\-]+)*+)"
+# Who a message is about, by the words around the name.
+_SUBJECTS = tuple(
+    re.compile(pattern, re.M)
+    for pattern in (
+        rf"%{_NAME} = ",
+        rf"tracing scope: {_NAME}",
+        rf"compiling fusion {_NAME}",
+        rf"HloInstruction '{_NAME}'",
+        rf"[Ii]nstruction \(\"{_NAME}\"\)",
+        rf"\(from \"{_NAME}\"\)",
+        rf"starting from %?{_NAME}",
+        rf"on stack for %?{_NAME}",
+        rf"Entry function '{_NAME}'",
+        rf"kernel:? '?{_NAME}'? (?:with|uses|failed|on) ",
+        rf"[;.] HLO: {_NAME};",
+        rf"^ *{_NAME} \(displaying the full instruction",
+    )
+)
+_CYCLE = re.compile(r"Directed cycle:\s*\n(?P<names>(?: *[\w.\-]+ *\n?)+)")
+_ANY_NAME = re.compile(rf"%{_NAME}")
+_PRINTED = re.compile(
+    rf"(?:%{_NAME} = |\bConv: )(?P<shape>[^\n]*?) (?P<opcode>[a-z][a-z0-9\-]*+)\((?P<rest>[^\n]*)"
+)
+_TARGETS = (
+    re.compile(r"custom call to (?P<target>[\w.$\-]{1,200}) for "),
+    re.compile(r"handler registered for (?P<target>[\w.$\-]{1,200}) on "),
+    re.compile(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
+)
+_CHANNEL = re.compile(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")
+_DEVICES = re.compile(r"devices=(?:\d{1,6}:)?\[(?P<devices>[\d, ]{1,4000})\]")
+_MISREAD = re.compile(r"(?:Parsing|syntax) error near '(?P<word>[\w.$%\-]{2,100})'")
+_FROM_EQUALS = re.compile(r"(%[\w.\-]+) = [^\n]*")
+_METADATA = re.compile(r"metadata=\{(?P<fields>[^{}\n]*)\}")
+_OP_NAME = re.compile(r"op_name=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
+_SOURCE_FILE = re.compile(r"source_file=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
+_SOURCE_LINE = re.compile(r"source_line=(?P<value>\d{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedInstruction:
+    """An instruction as a message prints it; `name` is None where the print leaves it out."""
+
+    name: str | None
+    opcode: str
+    op_name: str | None
+    source: Source | None
+
+
+def subjects_in(text: str) -> tuple[str, ...]:
+    """The names of the instructions or kernels a message is about, each once, in text order.
+
+    Where no words say whom it is about, all names with a `%` count.
+    """
+    found = {(m.start(), m["name"]) for pattern in _SUBJECTS for m in pattern.finditer(text)}
+    names = dict.fromkeys(name for _, name in sorted(found))
+    if cycle := _CYCLE.search(text):
+        names.update(dict.fromkeys(cycle["names"].split()))
+    return tuple(names or dict.fromkeys(m["name"] for m in _ANY_NAME.finditer(text)))
+
+
+def printed_in(text: str) -> tuple[PrintedInstruction, ...]:
+    """The instructions printed in full, in text order."""
+    return tuple(_printed(text))
+
+
+def without_print(text: str) -> str:
+    """The text with the names of the instructions that it prints, and nothing else of them."""
+    return _FROM_EQUALS.sub(r"\1", text)
+
+
+def targets_in(text: str) -> tuple[str, ...]:
+    """The targets of custom calls that a message names, each once."""
+    return tuple(dict.fromkeys(m["target"] for p in _TARGETS for m in p.finditer(text)))
+
+
+def misread_words(text: str) -> tuple[str, ...]:
+    """The words at which an assembler says it stopped reading, each once."""
+    return tuple(dict.fromkeys(m["word"] for m in _MISREAD.finditer(text)))
+
+
+def rendezvous_in(text: str) -> tuple[int | None, tuple[int, ...]]:
+    """The number of the operation and the devices in the name of a rendezvous, as far as given."""
+    channel, devices = _CHANNEL.search(text), _DEVICES.search(text)
+    return (
+        int(channel["channel"]) if channel else None,
+        tuple(int(word) for word in re.findall(r"\d+", devices["devices"])) if devices else (),
+    )
+
+
+def _printed(text: str) -> Iterator[PrintedInstruction]:
+    for found in _PRINTED.finditer(text):
+        metadata = _METADATA.search(found["rest"])
+        fields = metadata["fields"] if metadata else ""
+        file, line = _SOURCE_FILE.search(fields), _SOURCE_LINE.search(fields)
+        op_name = _OP_NAME.search(fields)
+        yield PrintedInstruction(
+            name=found["name"],
+            opcode=found["opcode"],
+            op_name=op_name["value"] if op_name else None,
+            source=Source(file=file["value"], line=int(line["value"])) if file and line else None,
+        )

@@ -1,0 +1,66 @@
+"""Code of the CPU back end dies.
+
+## What it finds
+Deaths in the run time and the code generation for CPUs: libraries it calls (YNN, oneDNN, Eigen,
+MPI), symbols that cannot be found.
+
+## Why it matters
+The work runs in threads of its own, so the Python line in the traceback is not that of the
+operation.
+
+## How we know
+Frames, threads, files or the message name the back end. Fusions made for the YNN library are the
+suspects where the dump has them.
+
+## What to do
+Switch the library named off; run with one thread for a test; update jaxlib.
+
+## Limits
+Which operation a worker was running is not printed.
+
+## Sources
+xla/backends/cpu; jax-ml/jax#39257, openxla/xla#16430, openxla/xla#47374, openxla/xla#13054.
+"""
+
+from collections.abc import Iterator
+
+from app.analysis.suspects import Place, with_opcode
+from app.rules.naming import suspecting
+from app.rules.telling import Story, Try, class_rule
+from hlo_parser import Module
+
+
+def _library_fusions(module: Module) -> Iterator[Place]:
+    for computation, instruction in with_opcode(module, ("fusion",)):
+        if "__ynn_fusion" in instruction.text:
+            yield computation, instruction
+
+
+STORIES = {
+    "": Story(
+        title="Code of the CPU back end died",
+        what="The run time for CPUs, or a library it calls, failed on an operation.",
+        tries=(
+            Try("Make no fusions for the YNN library.", "--xla_cpu_experimental_ynn_fusion_type="),
+            Try("Leave oneDNN out.", "--xla_cpu_use_onednn=false"),
+            Try("Run with one thread.", "--xla_cpu_multi_thread_eigen=false"),
+        ),
+        refs=("jax-ml/jax#39257", "openxla/xla#16430", "openxla/xla#47374", "openxla/xla#13054"),
+        unknown=("which operation it was: the Python line need not be the one",),
+        suspects=suspecting(_library_fusions, role="fusion for a library"),
+    ),
+}
+
+RULE = class_rule(
+    code="CPU001",
+    slug="cpu-code-died",
+    title="Code of the CPU back end dies",
+    class_="cpu-backend",
+    sources=(
+        "jax-ml/jax#39257",
+        "openxla/xla#16430",
+        "openxla/xla#47374",
+        "openxla/xla#13054",
+    ),
+    stories=STORIES,
+)

@@ -1,0 +1,91 @@
+"""A custom call has no code behind it, or its code fails.
+
+## What it finds
+Messages that no implementation or handler is registered for the target of a custom call, and
+failures of the code behind one.
+
+## Why it matters
+The target is a name inside a library; which line of the program calls it stands in the dump.
+
+## How we know
+The message names the target, or the instruction that was running; custom calls with that target are
+looked up in the newest text.
+
+## What to do
+Import the library that registers the target, or register it (jax.ffi.register_ffi_target) for the
+platform of the message and with the version of the interface that the call uses.
+
+## Limits
+Whether a library was imported cannot be seen from here.
+
+## Sources
+xla/ffi/ffi_api.cc; NVIDIA/TransformerEngine#1024, jax-ml/jax#21807, jax-ml/jax-triton#225.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from app.analysis.printed import targets_in
+from app.analysis.suspects import Place, with_target
+from app.model.facts import Facts
+from app.rules.naming import Named, named_instructions, suspects
+from app.rules.telling import Story, Try, class_rule
+from hlo_parser import Module
+
+
+def _calls(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """The custom calls to the targets that the messages name, else the instructions they name."""
+    targets = [target for text in texts for target in targets_in(text)]
+    calls = (
+        named
+        for target in targets
+        for named in suspects(facts, _calls_of(target), role=f"calls {target}")
+    )
+    return tuple(calls) or named_instructions(facts, texts)
+
+
+def _calls_of(target: str) -> Callable[[Module], Iterator[Place]]:
+    return lambda module: with_target(module, rf"^{re.escape(target)}$")
+
+
+_story = partial(Story, names=_calls)
+STORIES = {
+    "unknown-target": _story(
+        title="A custom call has no code behind it",
+        what="Nobody has registered the target that the message names for this platform.",
+        tries=(
+            Try("Import the library that registers the target before the program is compiled."),
+            Try(
+                "If the target is yours, register it with jax.ffi.register_ffi_target for the "
+                "platform in the message."
+            ),
+        ),
+        refs=("NVIDIA/TransformerEngine#1024", "jax-ml/jax#21807"),
+        unknown=("whether the library that has the code was imported",),
+    ),
+    "": _story(
+        title="The code behind a custom call failed",
+        what="XLA called code outside of it, which returned an error.",
+        tries=(
+            Try("Look the error up where the code of the target comes from."),
+            Try("Give kernels written by hand smaller blocks, if the message speaks of memory."),
+        ),
+        refs=("jax-ml/jax-triton#225",),
+        unknown=("what the code behind the call does",),
+    ),
+}
+
+RULE = class_rule(
+    code="CUS001",
+    slug="custom-call-without-code",
+    title="A custom call has no code behind it, or its code fails",
+    class_="custom-call",
+    sources=(
+        "xla/ffi/ffi_api.cc",
+        "NVIDIA/TransformerEngine#1024",
+        "jax-ml/jax#21807",
+        "jax-ml/jax-triton#225",
+    ),
+    stories=STORIES,
+)

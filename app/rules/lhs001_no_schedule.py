@@ -1,0 +1,74 @@
+"""The scheduler that hides latencies dies.
+
+## What it finds
+Deaths in the latency-hiding scheduler and what prepares it: limits of overlap that contradict each
+other, look-ups of something that is not there, failed checks.
+
+## Why it matters
+The messages name no instruction, and often no file.
+
+## How we know
+From the message, the file, the frames, or the last pass in the log. Work on the host (computations
+of another thread) is known to have led the scheduler astray; such instructions are the suspects.
+
+## What to do
+Switch the scheduler off, or the flag that allows collectives to overlap.
+
+## Limits
+A schedule that needs too much memory, or lets a program hang, leaves other messages.
+
+## Sources
+xla/service/latency_hiding_scheduler.cc, xla/service/gpu/gpu_hlo_schedule.cc; openxla/xla#9065,
+openxla/xla#35568, openxla/xla#19026, openxla/xla#40656.
+"""
+
+from app.analysis.suspects import on_another_thread
+from app.rules.naming import suspecting
+from app.rules.telling import Story, Try, class_rule
+
+_OFF = Try("Schedule without hiding latencies.", "--xla_gpu_enable_latency_hiding_scheduler=false")
+
+
+_on_the_host = suspecting(on_another_thread, role="runs on the host")
+
+STORIES = {
+    "overlap-limit": Story(
+        title="Two limits of overlapping collectives contradict each other",
+        what="The limit of one kind of collective must not be above that of all kinds together.",
+        tries=(
+            Try(
+                "Let only one collective be in flight at a time.",
+                "--xla_gpu_experimental_parallel_collective_overlap_limit=1",
+            ),
+            _OFF,
+        ),
+        refs=("openxla/xla#19026",),
+        flags=("xla_gpu_experimental_parallel_collective_overlap_limit",),
+    ),
+    "": Story(
+        title="The scheduler died",
+        what="The order in which the program runs could not be made.",
+        tries=(_OFF,),
+        refs=("openxla/xla#9065", "openxla/xla#35568", "openxla/xla#40656"),
+        flags=(
+            "xla_gpu_enable_latency_hiding_scheduler",
+            "xla_gpu_experimental_parallel_collective_overlap_limit",
+        ),
+        unknown=("which instruction the scheduler was placing",),
+        suspects=_on_the_host,
+    ),
+}
+
+RULE = class_rule(
+    code="LHS001",
+    slug="no-schedule",
+    title="The scheduler dies",
+    class_="lhs-scheduler",
+    sources=(
+        "xla/service/latency_hiding_scheduler.cc",
+        "xla/service/gpu/gpu_hlo_schedule.cc",
+        "openxla/xla#9065",
+        "openxla/xla#35568",
+    ),
+    stories=STORIES,
+)

@@ -1,0 +1,66 @@
+"""Who takes the memory, for the rules about memory that ran out."""
+
+import re
+from itertools import islice
+
+from app.analysis.suspects import largest_values, with_sizes
+from app.model.dump import ModuleHistory, PassDump
+from app.model.facts import Diagnosis, Facts
+from app.model.memory import LiveBuffer
+from app.rules.naming import Named, cited, loop_suspects, suspects
+from hlo_parser import Computation
+
+_MOST_BUFFERS = 5
+# Buffers below this part of the largest are no suspects.
+_SMALL = 20
+
+
+def largest(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
+    """The largest buffers at the peak where a buffer assignment is there, else the largest values.
+
+    The latter come from the newest text of the module that died, the largest first.
+    """
+    history = facts.failing
+    if history is None:
+        return ()
+    profiles = facts.memory.get(history.id, ())
+    peak = profiles[0].memory.peak if profiles else None
+    if peak is None or not peak.largest:
+        return suspects(facts, largest_values, role="one of the largest values")
+    dump = history.dumps[profiles[0].memory.dump]
+    enough = peak.largest[0].bytes // _SMALL
+    found = (
+        _cited(facts, history, dump, buffer) for buffer in peak.largest if buffer.bytes > enough
+    )
+    return tuple(islice((named for named in found if named is not None), _MOST_BUFFERS))
+
+
+def _cited(
+    facts: Facts, history: ModuleHistory, dump: PassDump, buffer: LiveBuffer
+) -> Named | None:
+    computation = dump.module.get(buffer.computation or "")
+    instruction = computation.get(buffer.instruction or "") if computation else None
+    if computation is None or instruction is None:
+        return None
+    role = f"{buffer.bytes} bytes at the peak"
+    return cited(facts, history, dump, computation, instruction, role=role)
+
+
+def of_two_sizes(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """Loops that hold arrays of both sizes of a check, then instructions that make one of each."""
+    failure = diagnosis.failure
+    sizes = [int(word) for word in re.findall(r"\d{1,18}", (failure and failure.values) or "")]
+    if facts.failing is None or len(set(sizes)) < 2:
+        return ()
+    loops = loop_suspects(facts, lambda body: _sizes_in(body).issuperset(sizes))
+    makers = suspects(facts, lambda m: with_sizes(m, sizes), role="makes arrays of both sizes")
+    return (*loops, *makers)
+
+
+def _sizes_in(body: Computation) -> set[int]:
+    shapes = (
+        shape
+        for instruction in body.instructions
+        for shape in (instruction.shape, *instruction.shape.elements)
+    )
+    return {shape.byte_size for shape in shapes}

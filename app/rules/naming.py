@@ -1,0 +1,216 @@
+"""The instructions that a message names, found in the dump.
+
+An instruction is looked for in the newest text of the module that died, by its name, then as a
+kernel (code generation writes `_` for `-` and `.`), then in older texts, and last by the operation
+of the program that its print names. What no text holds is cited as the message prints it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from app.analysis.printed import PrintedInstruction, printed_in, subjects_in
+from app.analysis.sources import repaired_source
+from app.analysis.suspects import Place
+from app.model.dump import ModuleHistory, PassDump
+from app.model.facts import Diagnosis, Facts
+from app.model.report import Culprit, Evidence
+from app.rules.citing import instruction_culprit, instruction_evidence, loop_culprit
+from hlo_parser import Computation, Instruction, Module
+
+_MOST_NAMED = 5
+# Texts looked through for a name that the newest one does not hold.
+_MOST_TEXTS = 40
+# Copies and dones followed back to a value with a source place.
+_MOST_HANDED_ON = 8
+_HANDS_ON = frozenset({"copy", "bitcast", "reshape", "transpose", "convert", "broadcast"})
+_INPUTS = ("parameter", "constant")
+_NOT_IN_KERNELS = re.compile(r"[^A-Za-z0-9_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An instruction as a culprit, and its line in the dump where it has one."""
+
+    culprit: Culprit
+    evidence: Evidence | None = None
+
+
+def named_instructions(facts: Facts, texts: Iterable[str]) -> tuple[Named, ...]:
+    """The instructions that the messages are about, in their order, five at most."""
+    named: dict[object, Named] = {}
+    for text in texts:
+        printed = {p.name: p for p in printed_in(text)}
+        for name in (*subjects_in(text), *(None for p in printed if p is None)):
+            found = _named(facts, name, printed.get(name))
+            if found is not None:
+                key = (found.culprit.computation, found.culprit.instruction, found.culprit.op_name)
+                named.setdefault(key, found)
+            if len(named) == _MOST_NAMED:
+                return tuple(named.values())
+    return tuple(named.values())
+
+
+def cited(
+    facts: Facts,
+    history: ModuleHistory,
+    dump: PassDump,
+    computation: Computation,
+    instruction: Instruction,
+    *,
+    role: str,
+) -> Named:
+    """The instruction with its line; its source comes from older texts or callees if need be."""
+    loops = facts.loops.get(history.id, ())
+    around = next(
+        (
+            loop.id
+            for loop in loops
+            if dump.index in loop.occurrences
+            and loop.occurrences[dump.index].body.name == computation.name
+        ),
+        None,
+    )
+    culprit = instruction_culprit(history, dump, computation, instruction, loop=around, role=role)
+    if culprit.source is None:
+        for behind in _values_behind(computation, instruction):
+            repaired = repaired_source(history, dump.index, computation, behind, loops)
+            if repaired is not None:
+                source, _, stated = repaired
+                stated = stated and (behind is instruction or instruction.opcode.endswith("-done"))
+                culprit = msgspec.structs.replace(culprit, source=source, stated=stated)
+                break
+    return Named(culprit, instruction_evidence(dump, computation, instruction))
+
+
+def _values_behind(computation: Computation, instruction: Instruction) -> Iterator[Instruction]:
+    """The instruction, then what it only hands on: passes often keep the place there alone."""
+    behind: Instruction | None = instruction
+    for _ in range(_MOST_HANDED_ON):
+        if behind is None:
+            return
+        yield behind
+        if not behind.operands or not (
+            behind.opcode in _HANDS_ON or behind.opcode.endswith("-done")
+        ):
+            return
+        behind = computation.get(behind.operands[0])
+
+
+def suspects(
+    facts: Facts, find: Callable[[Module], Iterable[Place]], *, role: str
+) -> tuple[Named, ...]:
+    """What `find` lists in the newest text of the module that died, five at most."""
+    history = facts.failing
+    if history is None:
+        return ()
+    return tuple(
+        cited(facts, history, history.last, computation, instruction, role=role)
+        for computation, instruction in islice(find(history.last.module), _MOST_NAMED)
+    )
+
+
+def suspecting(
+    find: Callable[[Module], Iterable[Place]], *, role: str
+) -> Callable[[Facts, Diagnosis], tuple[Named, ...]]:
+    """What a story suspects: whatever `find` lists in the newest text of the module that died."""
+    return lambda facts, _: suspects(facts, find, role=role)
+
+
+def loop_suspects(facts: Facts, holds: Callable[[Computation], bool]) -> tuple[Named, ...]:
+    """Loops in the newest text of the module that died whose body `holds` what is asked."""
+    history = facts.failing
+    if history is None:
+        return ()
+    dump = history.last
+    found: list[Named] = []
+    for tracked in facts.loops.get(history.id, ()):
+        loop = tracked.occurrences.get(dump.index)
+        if loop is not None and holds(loop.body):
+            evidence = instruction_evidence(dump, loop.computation, loop.instruction)
+            found.append(Named(loop_culprit(history, dump, tracked, role="loop"), evidence))
+    return tuple(found[:_MOST_NAMED])
+
+
+def _named(facts: Facts, name: str | None, printed: PrintedInstruction | None) -> Named | None:
+    for history in _modules(facts):
+        found = _by_name(history, name) or _by_operation(history, printed)
+        if found is not None:
+            dump, computation, instruction, role = found
+            return cited(facts, history, dump, computation, instruction, role=role)
+    if printed is None:
+        return None
+    return Named(
+        Culprit(
+            instruction=printed.name,
+            opcode=printed.opcode,
+            op_name=printed.op_name,
+            source=printed.source,
+            stated=printed.source is not None,
+            role="printed in the message",
+        )
+    )
+
+
+def _modules(facts: Facts) -> Sequence[ModuleHistory]:
+    if facts.failing is not None:
+        return (facts.failing,)
+    return tuple(history for history in facts.modules if history.role != "autotuning")
+
+
+_Found = tuple[PassDump, Computation, Instruction, str]
+
+
+def _by_name(history: ModuleHistory, name: str | None) -> _Found | None:
+    if name is None:
+        return None
+    for dump in (history.last, *history.dumps[-2 : -_MOST_TEXTS - 1 : -1]):
+        if found := _defined(dump, name):
+            return dump, *found, "named by the message"
+        if dump is history.last and (found := _kernel(dump, name)):
+            return dump, *found, "the kernel that the message names"
+    return None
+
+
+def _defined(dump: PassDump, name: str) -> tuple[Computation, Instruction] | None:
+    for computation in dump.module.computations:
+        instruction = computation.get(name)
+        if instruction is not None and instruction.opcode not in _INPUTS:
+            return computation, instruction
+    return None
+
+
+def _kernel(dump: PassDump, name: str) -> tuple[Computation, Instruction] | None:
+    """The instruction whose kernel has that name; each of its characters may have been a `.`."""
+    if not name.replace("_", "").isalnum():
+        return None
+    for computation in dump.module.computations:
+        for instruction in computation.instructions:
+            if (
+                len(instruction.name) == len(name)
+                and instruction.opcode not in _INPUTS
+                and _NOT_IN_KERNELS.sub("_", instruction.name) == name
+            ):
+                return computation, instruction
+    return None
+
+
+def _by_operation(history: ModuleHistory, printed: PrintedInstruction | None) -> _Found | None:
+    """The instruction of the newest text with the opcode, operation and line that were printed."""
+    if printed is None or printed.op_name is None:
+        return None
+    dump = history.last
+    for computation in dump.module.computations:
+        for instruction in computation.instructions:
+            metadata = instruction.metadata
+            if (
+                instruction.opcode == printed.opcode
+                and metadata is not None
+                and metadata.op_name == printed.op_name
+                and (printed.source is None or metadata.source_line == printed.source.line)
+            ):
+                return dump, computation, instruction, "made for the operation in the message"
+    return None

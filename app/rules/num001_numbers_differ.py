@@ -1,0 +1,77 @@
+"""Numbers differ, and the program holds arithmetic that XLA simplifies.
+
+## What it finds
+A log that states a comparison of numbers that failed, or a death in the passes that simplify
+arithmetic.
+
+## Why it matters
+XLA replaces some expressions by others that are nearly, not bitwise, equal: exp under log, squares
+under roots, conversions to a narrower type and back. Such a difference looks like a bug of the
+program.
+
+## How we know
+The log states the difference. Expressions of these kinds are looked up in the text before
+optimizations; they are suspects, since simplification is only one way to other numbers.
+
+## What to do
+Compare with the flags below, one at a time; each that makes the difference go away tells the pass.
+
+## Limits
+Rounding, another order of sums, and bugs of the program look the same.
+
+## Sources
+xla/hlo/transforms/simplifiers/algebraic_simplifier.cc; jax-ml/jax#38602, openxla/xla#10687,
+openxla/xla#47299.
+"""
+
+from app.analysis.suspects import folded_arithmetic
+from app.model.facts import Diagnosis, Facts
+from app.rules.naming import Named, cited
+from app.rules.telling import Story, Try, class_rule
+
+_MOST = 5
+
+
+def _folded(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
+    """Arithmetic of the first texts: in the newest one it is replaced already."""
+    found: list[Named] = []
+    for history in (h for h in facts.modules if h.role == "user"):
+        first = history.dumps[0]
+        found += (
+            cited(facts, history, first, computation, instruction, role="may be simplified")
+            for computation, instruction in folded_arithmetic(first.module)
+        )
+    return tuple(found[:_MOST])
+
+
+STORIES = {
+    "": Story(
+        title="Numbers differ, and XLA simplifies arithmetic of this program",
+        what="Simplification replaces some expressions by others that are only nearly equal.",
+        tries=(
+            Try(
+                "Keep the precision that the program asks for.",
+                "--xla_allow_excess_precision=false",
+            ),
+            Try("Leave the simplifier out, for a test.", "--xla_disable_hlo_passes=algsimp"),
+            Try("Compare with jax.disable_jit(), and with a run in float32 or on the CPU."),
+        ),
+        refs=("jax-ml/jax#38602", "openxla/xla#10687", "openxla/xla#47299"),
+        flags=("xla_allow_excess_precision", "xla_cpu_enable_fast_math"),
+        unknown=("whether the difference comes from simplification at all",),
+        suspects=_folded,
+    ),
+}
+
+RULE = class_rule(
+    code="NUM001",
+    slug="numbers-differ",
+    title="Numbers differ after simplification",
+    class_="algsimp-numerics",
+    sources=(
+        "xla/hlo/transforms/simplifiers/algebraic_simplifier.cc",
+        "jax-ml/jax#38602",
+        "openxla/xla#10687",
+    ),
+    stories=STORIES,
+)

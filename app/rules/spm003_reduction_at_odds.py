@@ -1,0 +1,52 @@
+"""A reduction over devices is at odds with how its operand is split.
+
+## What it finds
+Messages of the Shardy partitioner that a reduction overlaps with the sharding of its operand. Such
+a program would compute wrong numbers.
+
+## Why it matters
+Most miscompiles by partitioning leave no line at all; these are caught.
+
+## How we know
+The message says it; it may name the operation and the axis.
+
+## What to do
+Constrain the sharding of the operand; for sharded scatter-adds move to a release with the fix.
+
+## Limits
+Silent miscompiles are not found here.
+
+## Sources
+openxla/xla#42481, openxla/xla#40034, openxla/xla#49143.
+"""
+
+from app.rules.telling import Story, Try, class_rule
+
+STORIES = {
+    "": Story(
+        title="A reduction over devices is at odds with how its operand is split",
+        what="The partitioner would reduce over an axis of the mesh over which the value is split.",
+        tries=(
+            Try(
+                "Constrain the sharding of the value before the reduction "
+                "(with_sharding_constraint)."
+            ),
+            Try("Compare the results with a run on one device."),
+        ),
+        refs=("openxla/xla#42481", "openxla/xla#40034", "openxla/xla#49143"),
+        unknown=("which operation of the program it is, where the message names none",),
+    ),
+}
+
+RULE = class_rule(
+    code="SPM003",
+    slug="reduction-at-odds",
+    title="A reduction over devices is at odds with its operand",
+    class_="spmd-miscompile",
+    sources=(
+        "openxla/xla#42481",
+        "openxla/xla#40034",
+        "openxla/xla#49143",
+    ),
+    stories=STORIES,
+)

@@ -1,0 +1,226 @@
+"""How a class of failures that the log names becomes a finding.
+
+Each rule of such a class brings its stories: what a sign of the class means, what to try, what is
+known upstream. Here the class is looked up, the instructions that the messages name are found in
+the dump, and the finding says no more than the files do: `likely` where the message states the
+class and names an instruction, else `possible`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app import knowledge
+from app.analysis.printed import without_print
+from app.model.facts import Diagnosis, Facts
+from app.model.report import Confidence, Evidence, Finding, Severity, Workaround
+from app.rules.citing import dump_evidence, log_evidence, place, quote
+from app.rules.frame import Rule
+from app.rules.naming import Named, named_instructions
+from app.rules.releases import flag_workaround, releases_in_words
+
+_DISABLED = "xla_disable_hlo_passes"
+_MOST_LINES = 4
+_MOST_WORDS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Something to try.
+
+    `flag` (`--xla_x=value`) is offered only where it is known and not set so already; with
+    `takes_back`, only where the run may have set it to something else.
+    """
+
+    text: str
+    flag: str = ""
+    takes_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What one sign of a class means.
+
+    `what` completes "the log says"; `flags` are names of flags that take part; `refs` public
+    threads; `unknown` what would confirm or refute it. `names` finds what the messages name where
+    it is no instruction's name; `suspects` finds instructions where they name none, which are never
+    more than possible. `severity` is that of a complaint: a failure is an error.
+    """
+
+    title: str
+    what: str
+    tries: tuple[Try, ...] = ()
+    refs: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    names: Callable[[Facts, Sequence[str]], tuple[Named, ...]] | None = None
+    suspects: Callable[[Facts, Diagnosis], tuple[Named, ...]] | None = None
+    severity: Severity = "warning"
+
+
+def diagnosis_of(facts: Facts, class_: str) -> Diagnosis | None:
+    """What the log says of a class, None where it says nothing of it."""
+    return next((d for d in facts.diagnoses if d.class_ == class_), None)
+
+
+def class_rule(
+    *,
+    code: str,
+    slug: str,
+    title: str,
+    class_: str,
+    sources: tuple[str, ...],
+    stories: Mapping[str, Story],
+) -> Rule:
+    """The rule that tells one of the `stories` where the log speaks of the class."""
+    return Rule(
+        code=code,
+        slug=slug,
+        title=title,
+        class_=class_,
+        since="0.1.0",
+        sources=sources,
+        check=lambda facts: tell(facts, code, class_, stories),
+    )
+
+
+def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> Iterable[Finding]:
+    """The finding of a class rule, if the log speaks of its class.
+
+    `stories` maps signs of the class to what they mean; the one under "" serves all others.
+    """
+    diagnosis = diagnosis_of(facts, class_)
+    if diagnosis is None:
+        return
+    story = stories.get(diagnosis.sign) or stories[""]
+    texts = [diagnosis.text, *(line.text for line in diagnosis.lines)]
+    named = (story.names or named_instructions)(facts, texts)
+    culprits = named or (story.suspects(facts, diagnosis) if story.suspects else ())
+    yield Finding(
+        rule=code,
+        class_=class_,
+        severity=_severity(diagnosis, story),
+        confidence=_confidence(diagnosis, named),
+        title=_title(story, culprits),
+        message=_message(facts, diagnosis, story, culprits, is_named=bool(named)),
+        culprits=tuple(found.culprit for found in culprits),
+        evidence=(*_lines(diagnosis), *_places(culprits), *_newest(facts, diagnosis)),
+        flags=_flags(facts, story),
+        workarounds=tuple(_workarounds(facts, diagnosis, story)),
+        unknown=tuple(_unknown(facts, diagnosis, story, is_named=bool(named))),
+        upstream=knowledge.upstream(*story.refs),
+    )
+
+
+def _severity(diagnosis: Diagnosis, story: Story) -> Severity:
+    if diagnosis.failure is not None:
+        return "error"
+    return story.severity if diagnosis.strength == "stated" else "note"
+
+
+def _confidence(diagnosis: Diagnosis, named: tuple[Named, ...]) -> Confidence:
+    return "likely" if named and diagnosis.strength != "guessed" else "possible"
+
+
+def _title(story: Story, culprits: tuple[Named, ...]) -> str:
+    return f"{story.title}: {place(culprits[0].culprit)}" if culprits else story.title
+
+
+def _message(
+    facts: Facts,
+    diagnosis: Diagnosis,
+    story: Story,
+    culprits: tuple[Named, ...],
+    *,
+    is_named: bool,
+) -> str:
+    parts = [story.what, f"The log says: {_words_of(diagnosis)}"]
+    if diagnosis.strength != "stated":
+        parts.append(f"What speaks for it: {diagnosis.tells}.")
+    failure = facts.failure
+    if diagnosis.failure is not None and failure is not None:
+        if failure.pass_:
+            parts.append(f"It happened in {failure.pass_} ({failure.confidence}: {failure.how}).")
+        elif failure.how:
+            parts.append(f"No pass is named: {failure.how}.")
+        if facts.environment.jaxlib.releases:
+            fitting = releases_in_words(facts.environment.jaxlib.releases)
+            parts.append(f"The releases that fit are jaxlib {fitting}.")
+    if culprits:
+        how = "The message names" if is_named else "The message names no instruction; suspects are"
+        parts.append(f"{how} {', '.join(place(found.culprit) for found in culprits)}.")
+    if disabled := _disabled_passes(facts, diagnosis):
+        parts.append(
+            f"The run switched passes off ({disabled}); later ones may rely on what they do."
+        )
+    return " ".join(parts)
+
+
+def _words_of(diagnosis: Diagnosis) -> str:
+    """The first line of the message, without the instruction printed in it."""
+    words = quote(without_print(diagnosis.text.strip().partition("\n")[0]))
+    cut = words if len(words) <= _MOST_WORDS else words[: _MOST_WORDS - 1] + "…"
+    return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[Evidence]:
+    if diagnosis.failure is not None:
+        yield log_evidence(diagnosis.failure)
+    for line in diagnosis.lines[:_MOST_LINES]:
+        yield Evidence(file=line.log, line=line.line_number, text=quote(line.text))
+
+
+def _places(culprits: tuple[Named, ...]) -> Iterator[Evidence]:
+    return (found.evidence for found in culprits if found.evidence is not None)
+
+
+def _newest(facts: Facts, diagnosis: Diagnosis) -> Iterator[Evidence]:
+    if facts.failing is not None and diagnosis.failure is not None:
+        after = facts.failing.last.name.after
+        words = f"the newest text: after {after}" if after else "the newest text"
+        yield dump_evidence(facts.failing.last, words)
+
+
+def _flags(facts: Facts, story: Story) -> tuple[str, ...]:
+    known = facts.environment.flags
+    names = (*story.flags, _DISABLED)
+    return tuple(f"--{name}={known[name]}" for name in names if known.get(name))
+
+
+def _disabled_passes(facts: Facts, diagnosis: Diagnosis) -> str:
+    is_compile = diagnosis.failure is not None and diagnosis.failure.kind != "rendezvous"
+    return facts.environment.flags.get(_DISABLED, "") if is_compile else ""
+
+
+def _workarounds(facts: Facts, diagnosis: Diagnosis, story: Story) -> Iterator[Workaround]:
+    if disabled := _disabled_passes(facts, diagnosis):
+        yield Workaround(
+            text=f"Run without --{_DISABLED}={disabled}: see whether the failure goes away."
+        )
+    releases = facts.environment.jaxlib.releases
+    for item in story.tries:
+        if not item.flag:
+            yield Workaround(text=item.text)
+            continue
+        if not _is_of_use(facts, item):
+            continue
+        offered = flag_workaround(item.text, item.flag, releases)
+        if offered is not None:
+            yield offered
+
+
+def _is_of_use(facts: Facts, item: Try) -> bool:
+    name, _, value = item.flag.lstrip("-").partition("=")
+    known = facts.environment.flags
+    if name not in known:
+        return not (item.takes_back and facts.environment.flags_from)
+    return known[name] != value
+
+
+def _unknown(facts: Facts, diagnosis: Diagnosis, story: Story, *, is_named: bool) -> Iterator[str]:
+    yield from story.unknown
+    if facts.dump is None:
+        yield "the module: rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.* and add the dump"
+    elif not is_named:
+        yield "the instruction: the message names none that the dump holds"
+    if diagnosis.strength != "stated":
+        yield f"the class of the failure: nothing states it ({diagnosis.tells})"

@@ -1,0 +1,101 @@
+"""The verifier, or a check that every pass shares, refuses an instruction.
+
+## What it finds
+A compile that ends with a message of the HLO verifier, with a circle of dependences, or with a
+failed check in code that all passes share (instructions, computations, shapes).
+
+## Why it matters
+The message is about the module as a pass left it. The line of the user's program, and the pass
+that is to blame, stand elsewhere.
+
+## How we know
+`Failed after X` names the pass; `pipeline-start` means that the module came in broken. Without that
+line the newest text bounds it. The instruction that the message names is found in the newest text,
+in older ones, or by the operation of the program that it was made for.
+
+## What to do
+Run without the pass that is named, without passes that the run itself switched off, or on a
+neighbouring release; send the report upstream. A module that was broken from the start was mostly
+edited or converted by hand: repair the instruction named.
+
+## Limits
+A pass that breaks a module late may have been led astray by an earlier one.
+
+## Sources
+xla/service/hlo_verifier.cc; xla/hlo/pass/hlo_pass_pipeline.cc (Failed after); openxla/xla#39830,
+openxla/xla#47392.
+"""
+
+from collections.abc import Iterable
+
+from app.model.facts import Facts
+from app.model.report import Finding
+from app.rules.frame import Rule
+from app.rules.telling import Story, Try, diagnosis_of, tell
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding where the log speaks of the class, else none."""
+    diagnosis = diagnosis_of(facts, RULE.class_)
+    failure = diagnosis.failure if diagnosis else None
+    if failure is not None and failure.failed_after == "pipeline-start":
+        return tell(facts, RULE.code, RULE.class_, {"": _BROKEN_INPUT})
+    return tell(facts, RULE.code, RULE.class_, STORIES)
+
+
+_BROKEN_INPUT = Story(
+    title="The module was broken before any pass ran",
+    what="XLA refused the module as it was given.",
+    tries=(
+        Try("Repair the instruction that the message names; its line is given where known."),
+        Try("If no one edited or converted the module, update jax and jaxlib together."),
+    ),
+    refs=("openxla/xla#39830",),
+    unknown=("who made the module: jax itself, a plugin, a conversion or an edit",),
+)
+
+STORIES = {
+    "cycle": Story(
+        title="Instructions depend on each other in a circle",
+        what="No order of these instructions satisfies both their operands and the added edges.",
+        tries=(
+            Try(
+                "Do not pipeline transfers between peers.",
+                "--xla_gpu_enable_pipelined_p2p=false",
+                takes_back=True,
+            ),
+            Try(
+                "Leave collective permutes whole.",
+                "--xla_gpu_collective_permute_decomposer_threshold=9223372036854775807",
+                takes_back=True,
+            ),
+            Try(
+                "Schedule without hiding latencies.",
+                "--xla_gpu_enable_latency_hiding_scheduler=false",
+            ),
+        ),
+        flags=(
+            "xla_gpu_enable_pipelined_p2p",
+            "xla_gpu_collective_permute_decomposer_threshold",
+            "xla_gpu_enable_latency_hiding_scheduler",
+        ),
+        unknown=("which pass added the edge that closes the circle",),
+    ),
+    "": Story(
+        title="XLA refuses an instruction that one of its passes made",
+        what="A pass left an instruction behind that breaks a rule which every module must keep.",
+        tries=(Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),),
+        refs=("openxla/xla#47392", "openxla/xla#47385"),
+        unknown=("which pass broke the module, where no `Failed after` line says it",),
+    ),
+}
+
+RULE = Rule(
+    code="VER001",
+    slug="module-refused",
+    title="XLA refuses an instruction of the module",
+    class_="hlo-verifier",
+    since="0.1.0",
+    sources=("xla/service/hlo_verifier.cc", "openxla/xla#39830", "openxla/xla#47392"),
+    check=check,
+)
