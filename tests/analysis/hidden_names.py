@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hlo_parser import Computation, Interner, Module, parse_module, print_module
+from hlo_parser import Computation, Instruction, Interner, Module, parse_module, print_module
 
 # Names outside of quoted strings.
 _NAME = re.compile(r'("(?:[^"\\]|\\.)*+")|%([\w.\-]+)', re.ASCII)
@@ -38,7 +38,7 @@ def hidden(
     texts: list[str] = []
     back: dict[tuple[str, str], tuple[str, str]] = {}
     for computation in module.computations:
-        names = {i.name: f"h{numbers.pop()}" for i in computation.instructions}
+        names = {i.name: f"{_word(i)}{numbers.pop()}" for i in computation.instructions}
         new = computations[computation.name]
         back |= {(new, other): (computation.name, name) for name, other in names.items()}
         count = len(computation.instructions)
@@ -51,6 +51,13 @@ def hidden(
     text = "\n".join(head) + "\n" + "\n\n".join(texts) + "\n"
     made = parse_module(text, interner=interner)
     return Hidden(made, back, {new: name for name, new in computations.items()})
+
+
+def _word(instruction: Instruction) -> str:
+    """What starts the new name: an asynchronous start says in its name alone what it starts."""
+    stem = instruction.name.split(".")[0]
+    says = instruction.opcode == "async-start" and stem.endswith("-start")
+    return f"{stem}." if says else "h"
 
 
 def _opens(line: str, computation: Computation) -> bool:
