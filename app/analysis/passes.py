@@ -57,8 +57,12 @@ def pass_on_loops(by: ChangedBy) -> str | None:
 
     With texts missing in between only a pass that is there to rewrite loops is named.
     """
-    known = by.alone or any(speaks_for(by.name, kind) for kind in _MULTIPLYING)
-    return by.name if known else None
+    return by.name if by.alone or rewrites_loops(by.name) else None
+
+
+def rewrites_loops(name: str | None) -> bool:
+    """Whether a pass of this name is there to pipeline, double or unroll loops."""
+    return any(speaks_for(name, kind) for kind in _MULTIPLYING)
 
 
 def speaks_for(name: str | None, kind: LoopEventKind) -> bool:

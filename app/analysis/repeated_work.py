@@ -9,7 +9,7 @@ around them. Given a history, its loops and the work of its texts; what it means
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.analysis.passes import changed_by, pass_on_loops
+from app.analysis.passes import changed_by, pass_on_loops, rewrites_loops
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.work import Work
@@ -34,8 +34,8 @@ class RepeatedWork:
     """Positions of the texts and what each does in one execution.
 
     `before` is the last text without the copies, `made` the first with them, `last` the final one.
-    `pass_name` is None where texts are missing and no pass between is known for it; `is_seen_alone`
-    says that `before` and `made` are neighbours in XLA's own count. `outer` encloses the copies.
+    `pass_name` is None where texts are missing and no pass between is known for it; `is_sure` says
+    that it is there to rewrite loops, and no text is missing. `outer` encloses the copies.
     """
 
     before: int
@@ -44,7 +44,7 @@ class RepeatedWork:
     work_before: Work
     work_last: Work
     pass_name: str | None
-    is_seen_alone: bool
+    is_sure: bool
     outer: LoopHistory | None
     copies: tuple[LoopCopy, ...]
 
@@ -81,7 +81,7 @@ def find_repeated_work(
                 work_before=before,
                 work_last=work[last],
                 pass_name=pass_on_loops(passes[made]),
-                is_seen_alone=passes[made].alone,
+                is_sure=passes[made].alone and rewrites_loops(passes[made].name),
                 outer=_by_id(loops, copies[0].copy.parent),
                 copies=copies,
             )

@@ -17,8 +17,9 @@ copies with the final one, both partitioned, and wants the copies to stand besid
 at the end. Work that the program itself asks for twice (rematerialisation) stands in both.
 
 ## What to do
-Switch the pipelining of all-gathers off, or the backward direction of the pass (with either, the
-program on which this was seen does its work once), or move to a release that has the fix.
+Switch the pipelining of all-gathers off, or the backward direction of the pass, or have collectives
+weighed by their time, or unroll the outer loop (with any of these the program on which this was
+seen does its work once); or move to a release that has the fix.
 
 ## Limits
 Estimates: products and convolutions only. Where the trip count of a loop is not known before the
@@ -73,7 +74,7 @@ def _finding(facts: Facts, history: ModuleHistory, repeated: RepeatedWork) -> Fi
         rule=RULE.code,
         class_=RULE.class_,
         severity="warning",
-        confidence="certain" if repeated.is_seen_alone else "likely",
+        confidence="certain" if repeated.is_sure else "likely",
         title=f"The finished program does {repeated.times:.1f} times the work it did before {by}",
         message=(
             f"{by} copied {_listed(pairs)}{around}, and no later pass removed the copies: one "
@@ -151,6 +152,11 @@ def _workarounds(
             flag_workaround(
                 "Do not pipeline all-gathers.",
                 "--xla_gpu_enable_pipelined_all_gather=false",
+                releases,
+            ),
+            flag_workaround(
+                "Keep pipelining, but treat collectives as costly by an estimate of their time.",
+                "--xla_gpu_enable_approx_costly_collectives=true",
                 releases,
             ),
             flag_workaround(
