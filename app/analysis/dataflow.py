@@ -60,8 +60,7 @@ def root_elements(computation: Computation) -> tuple[Value, ...]:
         return operand_values(computation, root)
     if root.shape.kind == "tuple":
         return tuple(
-            value_of(computation, root.name, (index,))
-            for index in range(len(root.shape.elements))
+            value_of(computation, root.name, (index,)) for index in range(len(root.shape.elements))
         )
     return (Value(root.name),)
 

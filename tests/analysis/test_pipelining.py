@@ -55,7 +55,7 @@ def test_a_varying_element_may_not() -> None:
 
 
 def test_an_unknown_trip_count_keeps_the_pass_away() -> None:
-    assert backward_candidates(loop_of(bound="custom-call(), custom_call_target=\"n\"")) == ()
+    assert backward_candidates(loop_of(bound='custom-call(), custom_call_target="n"')) == ()
 
 
 def test_one_loop_contains_nothing() -> None:

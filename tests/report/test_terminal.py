@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from app.model.report import Report
-from app.report.source_lines import Snippet, SourceLines
+from app.model.source_lines import Snippet, SourceLines
 from app.report.terminal import print_report
 from report import builders
 
