@@ -6,7 +6,7 @@ enter; they are compared separately. Every walk is one pass over a list in text 
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal
 
@@ -35,6 +35,8 @@ UNCOUNTED_KEYS = frozenset(
 Strictness = Literal["whole", "exact", "layout-free", "operation"]
 Signature = Callable[[int], int]
 """A number for what the instruction at a position does."""
+
+_ELEMENT = "get-tuple-element"
 
 # The position of an instruction and the path to an element of it.
 _Source = tuple[int, tuple[int, ...]]
@@ -74,19 +76,25 @@ class Indexed:
         """
         found = self._sources[position]
         if found is None:
+            operands = self.operands(position)
             paths = self.instructions[position].operand_paths
-            found = tuple(map(self._source, self.operands(position), paths))
+            found = tuple(
+                self._source(operand, path)
+                if path or (operand >= 0 and self.instructions[operand].opcode == _ELEMENT)
+                else (operand, path)
+                for operand, path in zip(operands, paths, strict=True)
+            )
             self._sources[position] = found
         return found
 
     def _source(self, position: int, path: tuple[int, ...]) -> _Source:
         reached = position, path
         for _ in self.instructions:
-            instruction = self.instructions[position]
-            index = instruction.tuple_index
             if position < 0:
                 break
-            if instruction.opcode == "get-tuple-element" and index is not None:
+            instruction = self.instructions[position]
+            index = instruction.tuple_index
+            if instruction.opcode == _ELEMENT and index is not None:
                 path = (*instruction.operand_paths[0], index, *path)
                 position = self.operands(position)[0]
             elif instruction.opcode == "tuple" and path and path[0] < len(instruction.operands):
@@ -104,14 +112,16 @@ class Indexed:
         Through a tuple made here too, by `sources`.
         """
         if self._users is None:
-            self._users = [[] for _ in self.instructions]
+            found: list[list[tuple[int, int]]] = [[] for _ in self.instructions]
             for user in range(len(self.instructions)):
-                pairs = zip(self.operands(user), self.sources(user), strict=True)
-                for number, (operand, (source, _)) in enumerate(pairs):
+                for number, operand in enumerate(self.operands(user)):
                     if operand >= 0:
-                        self._users[operand].append((user, number))
-                    if source >= 0 and source != operand:
-                        self._users[source].append((user, number))
+                        found[operand].append((user, number))
+                        if self.instructions[operand].opcode == _ELEMENT:
+                            source, _ = self.sources(user)[number]
+                            if source >= 0 and source != operand:
+                                found[source].append((user, number))
+            self._users = found
         return self._users[position]
 
 
@@ -120,7 +130,7 @@ class FingerprintTable:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._signatures: dict[tuple[Instruction, Strictness], int] = {}
+        self._signatures: defaultdict[Strictness, dict[Instruction, int]] = defaultdict(dict)
         self._indexed: dict[Computation, Indexed] = {}
         self._contents: dict[tuple[Computation, Strictness], int] = {}
         self._opcodes: dict[Computation, Counter[str]] = {}
@@ -157,13 +167,36 @@ class FingerprintTable:
         parameter number. `layout-free`: opcode, element types and dimensions, literal, number of
         the parameter or the tuple's element. `operation`: `operation_of` alone.
         """
-        key = (instruction, strictness)
-        found = self._signatures.get(key)
+        known = self._signatures[strictness]
+        found = known.get(instruction)
         if found is None:
-            found = self._signatures[key] = self.number(_signature(instruction, strictness))
+            found = known[instruction] = self.number(_signature(instruction, strictness))
         if strictness == "whole" and callees is not None and instruction.callees:
             return self.number((found, *(callees(callee.name) for callee in instruction.callees)))
         return found
+
+    def signatures(
+        self, here: Indexed, strictness: Strictness, callees: Callable[[str], int]
+    ) -> Signature:
+        """`signature` by the position in a computation."""
+        instructions = here.instructions
+        known = self._signatures[strictness]
+        by_position: dict[int, int] = {}
+
+        def signature(position: int) -> int:
+            found = known.get(instructions[position])
+            return (
+                found if found is not None else self.signature(instructions[position], strictness)
+            )
+
+        def whole(position: int) -> int:
+            found = by_position.get(position)
+            if found is None:
+                found = self.signature(instructions[position], strictness, callees)
+                by_position[position] = found
+            return found
+
+        return whole if strictness == "whole" else signature
 
     def content(self, computation: Computation, strictness: Strictness = "exact") -> int:
         """Equal for computations that differ in names, callees and order only.

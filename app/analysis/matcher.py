@@ -210,9 +210,7 @@ class Matcher:
 
     def _spread(self, strictness: Strictness, how: str) -> None:
         """Pair what the matched neighbours agree on, until they have no more to say."""
-        left, right = self._free()
-        if not left or not right:
-            return
+        left, right = self._common(*self._free(), strictness)
         self._spread_from(set(left), set(right), strictness, how)
 
     def _spread_from(
@@ -233,13 +231,9 @@ class Matcher:
     def _signatures(self, side: int, strictness: Strictness) -> Callable[[int], int]:
         found = self._known_signatures.get((side, strictness))
         if found is None:
-            instructions = (self.before, self.after)[side].instructions
-            look, callees = self._table.signature, self._callees[side]
-
-            def signature(position: int) -> int:
-                return look(instructions[position], strictness, callees)
-
-            found = self._known_signatures[side, strictness] = signature
+            indexed = (self.before, self.after)[side]
+            found = self._table.signatures(indexed, strictness, self._callees[side])
+            self._known_signatures[side, strictness] = found
         return found
 
     def _operand_graphs(self, strictness: Strictness) -> tuple[_Numbers, _Numbers]:
