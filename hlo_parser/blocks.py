@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from hlo_parser import grammar, patterns, values
+from hlo_parser import grammar, patterns
 from hlo_parser.computation import Computation, Gap
+from hlo_parser.lines import ContextNeeded
 from hlo_parser.scan import is_closed_line
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ def _read_missing(
             if not is_closed_line(line):
                 return None
             try:
-                made = found[index] = reader.read(line.strip())
-                if values.holds_body(made.attribute_list.text):
-                    refused.append((index, values.BODY_REASON))
+                found[index] = reader.read(line.strip())
+            except ContextNeeded:
+                return None
             except grammar.GrammarError as error:
                 refused.append((index, error.message))
     if not refused:

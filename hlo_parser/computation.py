@@ -84,6 +84,11 @@ class Computation:
         return f"<Computation {self.name}, {len(self.instructions)} instructions>"
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether it was printed in place of its name, which then is not XLA's."""
+        return self._raw.startswith(b"{")
+
+    @property
     def text(self) -> str:
         """As printed, from its name (or ENTRY) to the end of its last line; not kept."""
         return self._raw.rstrip().decode("utf-8", errors="backslashreplace")

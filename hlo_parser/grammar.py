@@ -8,12 +8,15 @@ grammars are LALR and callbacks run while parsing, so nesting costs no recursion
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_TEXT = 1 << 20
 """Longer pieces are refused unread: at Lark's speed they would take seconds."""
@@ -39,6 +42,23 @@ class InstructionParts(NamedTuple):
     operands: tuple[str, ...]
     operand_paths: tuple[tuple[int, ...], ...]
     attributes: dict[str, str]
+    nested: tuple[NestedParts, ...] = ()
+
+
+class NestedParts(NamedTuple):
+    """An instruction that stands in place of an operand; `place` says which, `start` where its text is."""
+
+    place: int
+    start: int
+    text: str
+    parts: InstructionParts
+
+
+class BareParts(NamedTuple):
+    """An instruction that is a whole text, and the shapes of what its operands name."""
+
+    parts: InstructionParts
+    operand_shapes: dict[str, str]
 
 
 class HeaderParts(NamedTuple):
@@ -67,11 +87,14 @@ class _Stretch:
 class _Operand:
     name: str
     path: tuple[int, ...]
+    shape: _Stretch | None
+    call: _Call | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     opcode: str
+    start: int
     arguments: _Stretch
     operands: tuple[_Operand, ...]
 
@@ -115,6 +138,7 @@ class _Callbacks(Transformer[Token, object]):
         opening, closing = cast("Token", children[1]), cast("Token", children[-1])
         return _Call(
             opcode=str(children[0]),
+            start=cast("Token", children[0]).start_pos or 0,
             arguments=_Stretch(opening.end_pos or 0, closing.start_pos or 0),
             operands=tuple(child for child in children if isinstance(child, _Operand)),
         )
@@ -122,7 +146,12 @@ class _Callbacks(Transformer[Token, object]):
     def operand(self, children: list[_Child]) -> _Operand:
         words = [child for child in children if isinstance(child, Token)]
         path = str(words[1])[1:].split("#") if len(words) > 1 else []
-        return _Operand(_bare(str(words[0])), tuple(int(word) for word in path))
+        return _Operand(
+            name=_bare(str(words[0])) if words else "",
+            path=tuple(int(word) for word in path),
+            shape=next((child for child in children if isinstance(child, _Stretch)), None),
+            call=next((child for child in children if isinstance(child, _Call)), None),
+        )
 
     def row(self, children: list[_Child]) -> _Row:
         words = [str(child) for child in children if isinstance(child, Token)][2:-1]
@@ -215,20 +244,84 @@ def _refusal(error: UnexpectedInput, text: str) -> GrammarError:
 
 def read_instruction(text: str) -> InstructionParts:
     """Read one instruction; raises GrammarError."""
+    parts, call = _read_instruction(text)
+    for operand in _all_operands(call):
+        if operand.shape is not None and not operand.name and operand.call is None:
+            raise GrammarError("expected a name behind the shape", operand.shape.end)
+    return parts
+
+
+def read_bare_instruction(text: str) -> BareParts:
+    """Read one instruction whose operands may be shapes alone; raises GrammarError.
+
+    Those without a name are called `_0`, `_1` and so on, as XLA does.
+    """
+    parts, call = _read_instruction(text)
+    shapes: dict[str, str] = {}
+    call = _all_named(text, call, shapes)
+    shape = _Stretch(0, len(parts.shape)) if parts.shape else None
+    named = _parts(text, call, shape)
+    return BareParts(parts._replace(operands=named.operands, nested=named.nested), shapes)
+
+
+def _all_named(text: str, call: _Call, shapes: dict[str, str]) -> _Call:
+    """The call with a name for each operand; `shapes` is given the shapes by name."""
+    operands: list[_Operand] = []
+    for operand in call.operands:
+        if operand.call is not None:
+            operands.append(replace(operand, call=_all_named(text, operand.call, shapes)))
+            continue
+        name = operand.name or f"_{len(shapes)}"
+        stretch = operand.shape
+        if stretch is not None or name not in shapes:
+            shapes[name] = text[stretch.start : stretch.end] if stretch else ""
+        operands.append(replace(operand, name=name))
+    return replace(call, operands=tuple(operands))
+
+
+def _read_instruction(text: str) -> tuple[InstructionParts, _Call]:
     children = _parse("instruction", text)
     tokens = [child for child in children if isinstance(child, Token)]
     shapes = [child for child in children if isinstance(child, _Stretch)]
     call = next(child for child in children if isinstance(child, _Call))
-    return InstructionParts(
+    parts = _parts(text, call, shapes[0] if shapes else None)
+    return parts._replace(
         is_root=tokens[0].type == "ROOT",
         name=_bare(str(tokens[-2])),
-        shape=text[shapes[0].start : shapes[0].end] if shapes else "",
+        attributes=_attributes(children, text),
+    ), call
+
+
+def _parts(text: str, call: _Call, shape: _Stretch | None) -> InstructionParts:
+    return InstructionParts(
+        is_root=False,
+        name="",
+        shape=text[shape.start : shape.end] if shape else "",
         opcode=call.opcode,
         arguments=text[call.arguments.start : call.arguments.end],
         operands=tuple(operand.name for operand in call.operands),
         operand_paths=tuple(operand.path for operand in call.operands),
-        attributes=_attributes(children, text),
+        attributes={},
+        nested=tuple(_nested(text, call)),
     )
+
+
+def _nested(text: str, call: _Call) -> Iterator[NestedParts]:
+    for index, operand in enumerate(call.operands):
+        inner = operand.call
+        if inner is not None:
+            start = operand.shape.start if operand.shape else inner.start
+            whole = text[start : inner.arguments.end + 1]
+            yield NestedParts(index, start, whole, _parts(text, inner, operand.shape))
+
+
+def _all_operands(call: _Call) -> Iterator[_Operand]:
+    calls = [call]
+    while calls:
+        for operand in calls.pop().operands:
+            yield operand
+            if operand.call is not None:
+                calls.append(operand.call)
 
 
 def _attributes(children: list[_Child], text: str) -> dict[str, str]:

@@ -26,6 +26,13 @@ _operand_list = patterns.operand_list.fullmatch
 _attribute_list = patterns.attribute_list.fullmatch
 
 
+class ContextNeeded(Exception):
+    """The instruction cannot be made from its line alone.
+
+    It has no result shape, or holds instructions or computations printed in place.
+    """
+
+
 class LineReader:
     """Reads single instructions and remembers them by text."""
 
@@ -85,23 +92,27 @@ class LineReader:
         return match if proved(match[5]) else None
 
     def read(self, text: str) -> Instruction:
-        """Read any instruction; raises grammar.GrammarError."""
+        """Read any instruction; raises grammar.GrammarError, or ContextNeeded for the odd ones."""
         known = self.instructions.get(text) or self.ordinary(text)
         if known is not None:
             return known
+        if values.holds_body(text):
+            raise ContextNeeded
         if text in self.refused:
             raise grammar.GrammarError(*self.refused[text])
         try:
-            return self._read_odd(text)
+            parts = read_parts(text)
         except grammar.GrammarError as error:
             self.refused[text] = error.message, error.offset
             raise
-
-    def _read_odd(self, text: str) -> Instruction:
-        if _depth(text) > MAX_DEPTH:
-            raise grammar.GrammarError(f"brackets nest deeper than {MAX_DEPTH}", 0)
-        parts = grammar.read_instruction(text)
+        if parts.nested or not parts.shape:
+            raise ContextNeeded
         self.has_several_rows |= "\n" in text
+        made = self.instructions[text] = self.made(text, parts)
+        return made
+
+    def made(self, text: str, parts: grammar.InstructionParts) -> Instruction:
+        """An instruction of these parts; its shape and attributes are shared, it is not kept."""
         shape = self.shapes.get(parts.shape)
         if shape is None:
             shape = self.shapes[parts.shape] = Shape(parts.shape)
@@ -110,11 +121,19 @@ class LineReader:
         if attributes is None:
             attributes = AttributeList(tail, self.pool, parts.attributes)
             self.attribute_lists[tail] = attributes
-        instruction = Instruction.from_parts(text, parts, shape, attributes)
-        # One with a body in place is to be reported each time, so it is not remembered.
-        if not values.holds_body(tail):
-            self.instructions[text] = instruction
-        return instruction
+        return Instruction.from_parts(text, parts, shape, attributes)
+
+
+def read_parts(text: str) -> grammar.InstructionParts:
+    """Read an instruction by the grammar; raises GrammarError, also when it nests too deep."""
+    refuse_depth(text)
+    return grammar.read_instruction(text)
+
+
+def refuse_depth(text: str) -> None:
+    """Raise GrammarError when brackets nest too deep."""
+    if _depth(text) > MAX_DEPTH:
+        raise grammar.GrammarError(f"brackets nest deeper than {MAX_DEPTH}", 0)
 
 
 def _depth(text: str) -> int:

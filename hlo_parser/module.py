@@ -66,6 +66,7 @@ class Module:
         "_callers",
         "_entry",
         "_first_lines",
+        "_order",
         "_pieces",
         "_places",
         "byte_size",
@@ -82,7 +83,7 @@ class Module:
     header: Header
     frames: FrameTables | None
     computations: tuple[Computation, ...]
-    """In text order."""
+    """In text order; one printed in place of its name stands before its caller."""
     unparsed: tuple[Unparsed, ...]
     """What was not understood, in text order."""
     line_count: int
@@ -111,6 +112,7 @@ class Module:
         self.byte_size = byte_size
         self.instruction_count = instruction_count
         self._pieces = pieces
+        self._order: list[int] | None = None
         self._entry: Computation | None = None
         self._by_name: dict[str, Computation] | None = None
         self._callers: dict[str, tuple[tuple[Computation, Instruction], ...]] | None = None
@@ -194,10 +196,18 @@ class Module:
 
     def computation_at(self, line: int) -> Computation | None:
         """The computation whose text holds the 1-based line."""
-        index = bisect_right(self._first_lines, line) - 1
-        if index < 0 or line >= self._first_lines[index] + self.computations[index].line_count:
-            return None
-        return self.computations[index]
+        # Those printed in place stand before the one they are printed in, and start later.
+        order = self._order
+        if order is None:
+            first_lines = self._first_lines
+            order = self._order = sorted(range(len(first_lines)), key=first_lines.__getitem__)
+        index = bisect_right(order, line, key=self._first_lines.__getitem__) - 1
+        while index >= 0:
+            computation = self.computations[order[index]]
+            if line < self._first_lines[order[index]] + computation.line_count:
+                return computation
+            index = -1 if not computation.is_in_place else index - 1
+        return None
 
     def source_of(self, instruction: Instruction) -> SourceLocation | None:
         """Where the instruction stands in the user's program: frame table, else inline place."""

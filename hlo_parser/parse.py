@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns
 from hlo_parser.blocks import Block, read_block
-from hlo_parser.body import BodyReader
+from hlo_parser.body import BARE_NAME, BodyReader, Context, Inner
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.interner import Interner
@@ -65,6 +65,7 @@ class _Reading:
     __slots__ = (
         "byte_size",
         "computations",
+        "context_made",
         "cutter",
         "data",
         "first_lines",
@@ -74,7 +75,6 @@ class _Reading:
         "marked",
         "odd_until",
         "position",
-        "scanner_made",
         "unparsed",
     )
 
@@ -88,7 +88,7 @@ class _Reading:
         self.marked = 0
         self.odd_until = 0
         self.instruction_count = 0
-        self.scanner_made: Scanner | None = None
+        self.context_made: Context | None = None
         self.computations: list[Computation] = []
         self.first_lines: list[int] = []
         self.unparsed: list[Unparsed] = []
@@ -98,7 +98,8 @@ class _Reading:
         self.cutter.keep_to(self.position)
         frames = self._frames()
         self.cutter.keep_to(self.position)
-        self._computations()
+        if header is not _NO_HEADER or not self._bare():
+            self._computations()
         if not self.computations:
             raise HloSyntaxError("no HLO computation in this text", *self._first_place())
         self._take_gaps()
@@ -130,9 +131,13 @@ class _Reading:
 
     @property
     def scanner(self) -> Scanner:
-        if self.scanner_made is None:
-            self.scanner_made = Scanner(self.data)
-        return self.scanner_made
+        return self.context.scanner
+
+    @property
+    def context(self) -> Context:
+        if self.context_made is None:
+            self.context_made = Context(Scanner(self.data), self.interner.lines)
+        return self.context_made
 
     # ---- places ------------------------------------------------------------------------------
 
@@ -276,7 +281,7 @@ class _Reading:
         if head is None:
             return self._pass_over(start)
         name, is_entry, place = head
-        body = BodyReader(scanner, start, self.interner.lines)
+        body = BodyReader(self.context, start)
         end = body.read(place)
         foot = scanner.foot_end(end)
         if not body.instructions:
@@ -284,18 +289,39 @@ class _Reading:
             return scanner.skip_blank(foot)
         raw = self.data[start:foot]
         block = self.interner.blocks.get(raw)
-        if block is None:
+        if block is None or body.has_context:
             thread = _foot_attributes(decode(self.data[end:foot])).get("execution_thread", "main")
             computation = body.computation(raw, name, is_entry, thread.strip('"'))
-            block = self.interner.blocks[raw] = Block(raw, computation, raw.count(b"\n"))
-        self.computations.append(block.computation)
-        self.first_lines.append(self._line_at(start))
-        self.instruction_count += block.instruction_count
+            block = Block(raw, computation, raw.count(b"\n"))
+            if not body.has_context:
+                self.interner.blocks[raw] = block
+        line = self._line_at(start)
+        for computation, below in (*body.inner, Inner(block.computation, 0)):
+            self.computations.append(computation)
+            self.first_lines.append(line + below)
+            self.instruction_count += len(computation.instructions)
         self.cutter.pieces.append(block.raw)
         self.cutter.end = foot
         following = scanner.skip_blank(foot)
         self.cutter.keep_to(following)
         return following
+
+    def _bare(self) -> bool:
+        """Whether the text is one instruction and nothing else; it is read then."""
+        scanner, start = self.scanner, self.position
+        if start >= scanner.size or scanner.head(start) is not None:
+            return False
+        body = BodyReader(self.context, start)
+        if not body.read_bare():
+            return False
+        raw = self.data[start:].rstrip()
+        computation = body.computation(raw, BARE_NAME, True, "main")
+        line = self._line_at(start)
+        for made, below in (*body.inner, Inner(computation, 0)):
+            self.computations.append(made)
+            self.first_lines.append(line + below)
+            self.instruction_count += len(made.instructions)
+        return True
 
     def _pass_over(self, start: int) -> int:
         """Collect the lines up to the next computation as one unparsed stretch."""

@@ -29,6 +29,7 @@ _BODY_KEY = re.compile(
 _HEAD = re.compile(rb"(ENTRY\s++)?+%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = re.compile(rb"\s*+->\s*+")
 _ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
+_BUFFER = re.compile(rb"b\s*+(?=\()")
 _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
@@ -111,6 +112,9 @@ class Scanner:
         arrow = _ARROW.match(self.data, end) if end is not None else None
         if arrow is None:
             return None
+        buffer = _BUFFER.match(self.data, arrow.end())
+        if buffer is not None:
+            return self.balanced_end(buffer.end())
         if self.data.startswith(b"(", arrow.end()):
             return self.balanced_end(arrow.end())
         shape = _ARRAY.match(self.data, arrow.end())

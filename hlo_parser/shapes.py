@@ -11,7 +11,7 @@ import re
 from typing import Literal as OneOf
 from typing import NamedTuple
 
-ShapeKind = OneOf["array", "tuple", "token", "opaque", "buffer"]
+ShapeKind = OneOf["array", "tuple", "token", "opaque", "buffer", "unknown"]
 
 _ARRAY = re.compile(
     r"\s*+(?P<type>[a-z][a-z0-9]*+)\s*+\[(?P<dims>[^\]]*+)\]\s*+(?:\{(?P<layout>.*)\})?\s*+", re.S
@@ -79,7 +79,10 @@ class Shape:
 
     @property
     def kind(self) -> ShapeKind:
-        """Array, tuple, token, opaque, or buffer (`b(f32[4])`, since May 2025)."""
+        """Array, tuple, token, opaque, or buffer (`b(f32[4])`, since May 2025).
+
+        Unknown where the text prints no shape and it does not follow from the operands.
+        """
         return self._typed().kind
 
     @property
@@ -168,6 +171,8 @@ def _fields_of(text: str) -> _Fields:
     if array is not None:
         return _array_fields(array["type"], array["dims"], array["layout"])
     stripped = text.strip()
+    if not stripped:
+        return _Fields("unknown", "", (), False, None, "", 0, ())
     is_buffer = stripped.startswith("b(")
     elements = tuple(
         Shape(piece) for piece in _split_elements(stripped[2 if is_buffer else 1 : -1])

@@ -32,8 +32,6 @@ CALLEE_KEYS = frozenset(
 )
 """Attributes whose values name computations (xla/hlo/parser/hlo_parser.cc)."""
 
-BODY_REASON = "a computation printed in place is kept as text only"
-
 _BODY = re.compile(
     rf"(?:{'|'.join(sorted(CALLEE_KEYS))})=\s*+\{{[^{{}}\"=]*+(?:=|\{{[^{{}}\"=]*+=)"
 )

@@ -351,13 +351,17 @@ def test_a_name_means_the_computation_of_its_own_module():
     assert second.callees(call)[0][1].root.opcode == "exponential"
 
 
-def test_a_body_in_place_is_counted_each_time():
+def test_bodies_in_place_become_computations():
     body = "to_apply={ x = f32[] parameter(0) ROOT y = f32[] negate(x) }"
     text = SHORT.replace("to_apply=add", body) + SHORT.replace("to_apply=add", body)[18:]
     for spelled in (text, text.replace("{ x", "{\n    x").replace("x) }", "x)\n  }")):
         module = parse_module(spelled)
-        assert [gap.reason for gap in module.unparsed] == [
-            "a computation printed in place is kept as text only"
-        ] * 2
-        assert module.entry.root.opcode == "all-reduce"
-        assert module.entry.root.callees == ()
+        assert module.unparsed == ()
+        inner = [made for made in module.computations if made.is_in_place]
+        assert [made.name for made in inner] == ["to_apply.1", "to_apply.2"]
+        for made in inner:
+            ((outer, caller),) = module.callers(made.name)
+            assert module.callees(caller) == (("to_apply", made),)
+            assert module.first_line(made) == module.line_of(outer, caller)
+            assert module.computation_at(module.line_of(made, made.root)) is made
+            assert b"".join(module.pieces) == spelled.encode()
