@@ -41,12 +41,20 @@ class ChangedBy:
 
 
 def changed_by(history: ModuleHistory) -> tuple[ChangedBy, ...]:
-    """For each text the pass that made it out of the text before."""
+    """For each text the pass that made it out of the text before.
+
+    The first text of a dump of all passes is that at the start of a pipeline. Where another one
+    has its number, only passes of some names were dumped: XLA counts those alone, and the numbers
+    do not show what is missing.
+    """
     names = [dump.name for dump in history.dumps]
+    is_filtered = any(name.step == 0 and name.after != _START for name in names)
     found: list[ChangedBy] = []
     step: int | None = None
     for position, name in enumerate(names):
-        alone = position == 0 or _follows_directly(names[position - 1], name, step)
+        alone = position == 0 or (
+            not is_filtered and _follows_directly(names[position - 1], name, step)
+        )
         found.append(ChangedBy(_responsible(names, position), alone))
         step = name.step if name.step is not None else step
     return tuple(found)

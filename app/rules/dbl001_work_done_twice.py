@@ -23,7 +23,8 @@ seen does its work once); or move to a release that has the fix.
 
 ## Limits
 Estimates: products and convolutions only. Where the trip count of a loop is not known before the
-copies, or the dump holds no text between partitioning and the copies, nothing is said.
+copies, or the dump holds no text between partitioning and the copies, nothing is said. In a dump of
+some passes only, another pass may have made the copies: likely then, not certain.
 
 ## Sources
 xla/service/collective_pipeliner.cc (TransformLoopBackward). Seen with jaxlib 0.4.31 on programs on

@@ -6,8 +6,12 @@ from analysis.histories import history_of
 from app.analysis.collectives import find_collectives
 from app.analysis.device_groups import devices_of, is_same_groups, mesh_axes
 from app.analysis.loop_history import follow_loops
+from app.ingest import load_dump
 from app.model.report import Collective
+from app.settings import Settings
+from conftest import Golden
 from hlo_parser import ReplicaGroups, parse_module
+from samples import load_sample
 
 GROUPS = "channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true"
 NAMED = 'metadata={op_name="jit(f)/while/body/psum" source_file="f.py" source_line=7}'
@@ -240,3 +244,50 @@ def test_groups_that_claim_too_much_are_compared_as_text() -> None:
     huge = ReplicaGroups("[1,4]<=[99999999]")
     assert is_same_groups(huge, ReplicaGroups("[1,4]<=[99999999]"))
     assert not is_same_groups(huge, ReplicaGroups("[1,4]<=[99999998]"))
+
+
+@pytest.mark.parametrize("sample", ["ring_local_p2p", "psum_under_cond"])
+def test_lives_in_real_dumps(sample: str, golden: Golden) -> None:
+    history = load_dump(load_sample(sample).archive, settings=Settings()).modules[0]
+    found = find_collectives(history, follow_loops(history))
+    golden(
+        f"{sample}_lives.json",
+        {
+            f"{c.computation}/{c.instruction}": [
+                f"{e.dump} {e.pass_} {e.kind}: {e.detail}" for e in c.history
+            ]
+            for c in found
+        },
+    )
+
+
+def test_combined_pipelined_and_copied_collectives_of_a_train_step() -> None:
+    history = load_dump(load_sample("fsdp_pipelined").archive, settings=Settings()).modules[0]
+    found = find_collectives(history, follow_loops(history))
+    passes = {
+        "created": {"spmd-partitioning"},
+        "pipelined": {"collective-pipeliner-forward", "collective-pipeliner-backward"},
+        "copied": {
+            "collective-pipeliner-forward",
+            "collective-pipeliner-backward",
+            "loop-double-buffer-transformer",
+        },
+        "became": {"reduce-scatter-creator"},
+        "combined": {"gpu-all-gather-combiner", "gpu-reduce-scatter-combiner"},
+        "made_async": {"async-collective-creator"},
+        "made_sync": {"gpu-convert-async-collectives-to-sync"},
+    }
+    told: dict[str, set[str | None]] = {}
+    for collective in found:
+        for event in collective.history:
+            told.setdefault(event.kind, set()).add(event.pass_)
+    assert told == passes
+    # Each of the 24 is four of one layer's weights or gradients, at one of two lines.
+    assert len(found) == 24
+    assert all(
+        e.detail.endswith("(operands 1 -> 4)")
+        for c in found
+        for e in c.history
+        if e.kind == "combined"
+    )
+    assert {c.source.line for c in found if c.source} == {17, 23}

@@ -16,6 +16,9 @@ def step(number: int | None, pipeline: str, after: str) -> DumpName:
     )
 
 
+START = step(0, "p", "pipeline-start")
+
+
 def passes(*names: DumpName) -> list[tuple[str | None, bool]]:
     dumps = tuple(PassDump(index, name, MODULE, 1) for index, name in enumerate(names))
     history = ModuleHistory("m", "m", "user", dumps, complete=True)
@@ -23,7 +26,8 @@ def passes(*names: DumpName) -> list[tuple[str | None, bool]]:
 
 
 def test_a_pass_file_is_named_after_the_pass() -> None:
-    assert passes(BEFORE, step(0, "p", "cse"), step(1, "p", "dce"), AFTER) == [
+    assert passes(BEFORE, START, step(1, "p", "cse"), step(2, "p", "dce"), AFTER) == [
+        (None, True),
         (None, True),
         ("cse", True),
         ("dce", True),
@@ -49,23 +53,24 @@ def test_what_is_new_at_the_start_of_a_nested_pipeline_was_done_around_it() -> N
 
 def test_a_point_between_passes_does_not_hide_the_pipeline_around() -> None:
     names = (
-        step(0, "around", "one"),
+        START,
+        step(1, "around", "one"),
         POINT,
-        step(1, "nested", "pipeline-start"),
-        step(2, "around", "two"),
+        step(2, "nested", "pipeline-start"),
+        step(3, "around", "two"),
     )
 
-    assert passes(*names) == [("one", True), (None, True), ("two", True), ("two", True)]
+    assert passes(*names)[1:] == [("one", True), (None, True), ("two", True), ("two", True)]
 
 
 def test_a_crash_inside_the_nested_pipeline_leaves_the_pass_unknown() -> None:
-    names = (step(0, "around", "one"), step(1, "nested", "pipeline-start"))
+    names = (START, step(1, "around", "one"), step(2, "nested", "pipeline-start"))
 
-    assert passes(*names)[1] == (None, True)
+    assert passes(*names)[2] == (None, True)
 
 
 def test_the_start_of_the_first_pipeline_is_no_pass() -> None:
-    assert passes(BEFORE, step(0, "p", "pipeline-start"))[1] == (None, True)
+    assert passes(BEFORE, START)[1] == (None, True)
 
 
 def test_missing_texts() -> None:
@@ -77,6 +82,15 @@ def test_missing_texts() -> None:
     ]
     assert passes(BEFORE, AFTER)[1] == (None, False)
     assert passes(AFTER, AFTER)[1] == (None, True)
+
+
+def test_numbers_of_a_dump_of_some_passes_prove_no_neighbours() -> None:
+    # `--xla_dump_hlo_pass_re=cse|dce`: what runs between the two is not counted.
+    assert passes(BEFORE, step(0, "p", "cse"), step(1, "p", "dce")) == [
+        (None, True),
+        ("cse", False),
+        ("dce", False),
+    ]
 
 
 def test_names_without_a_count_are_taken_as_they_come() -> None:

@@ -8,9 +8,13 @@ from app.analysis.convolutions import multiply_adds
 from app.analysis.history import describe_dumps
 from app.analysis.loop_history import follow_loops
 from app.analysis.work import measure_work
+from app.ingest import load_dump
 from app.model.dump import ModuleHistory
 from app.model.work import LARGEST_COUNT, Work
+from app.settings import Settings
+from conftest import Golden
 from hlo_parser import parse_module
+from samples import load_sample
 
 # A loop of TRIPS iterations; the body multiplies 4x4 matrices (128 operations) and sends 96 bytes.
 LOOP = """HloModule m, num_partitions=4
@@ -236,3 +240,21 @@ def test_small_steps_are_no_bends() -> None:
     longer = LOOP.replace("s32[] constant(5)", "s32[] constant(100)")
     longest = LOOP.replace("s32[] constant(5)", "s32[] constant(102)")
     assert bends_of(history_of(longer, longest)) == []
+
+
+@pytest.mark.parametrize("sample", ["fsdp_pipelined", "ring_local_p2p", "work_done_twice"])
+def test_work_and_bends_of_real_dumps(sample: str, golden: Golden) -> None:
+    contents = load_dump(load_sample(sample).archive, settings=Settings())
+    history = contents.modules[0]
+    rows = describe_dumps(history, measure_work(history, follow_loops(history)))
+    changes: dict[str, object] = {}
+    before: tuple[object, ...] = ()
+    for row in rows:
+        here = row.flops, row.collective_bytes, row.counted_once, row.uncounted
+        if here != before:
+            changes[f"{row.index} {row.after}"] = {"flops": row.flops, **row.collective_bytes}
+        before = here
+    bends = [
+        f"{b.dump} {b.pass_} {b.curve} {b.before} -> {b.after}" for b in find_bends(history, rows)
+    ]
+    golden(f"{sample}_work.json", {"work": changes, "bends": bends})
