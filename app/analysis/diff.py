@@ -15,6 +15,7 @@ from typing import Literal
 from app.analysis.call_matching import EQUAL_TEXT, ComputationMatching, match_computations
 from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediate
 from app.analysis.matching import Matching, MatchingCache
+from app.analysis.rewrites import name_clones, same_changes, with_copies
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
 from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
 
@@ -65,11 +66,12 @@ class Differ:
             if how == EQUAL_TEXT and not matching.has_moved_callees(here):
                 unchanged += 1
                 continue
-            pair = self._compare(self._matchings.of(before, after, here, there), comparison)
-            diff = _with_callees(pair, matching.partner)
+            instructions = self._matchings.of(before, after, here, there)
+            diff = _with_callees(self._compare(instructions, comparison), matching.partner)
             if _is_empty(diff):
                 unchanged += 1
             else:
+                diff = with_copies(diff, instructions, (before, after), self._table)
                 found.append(replace(diff, how=how))
         found += [
             _one_sided(here, is_added=False)
@@ -77,7 +79,13 @@ class Differ:
             if here.name not in matching.partner or before.get(here.name) is not here
         ]
         renamed = tuple((here, there) for here, there in matching.partner.items() if here != there)
-        return ModuleDiff(computations=tuple(found), unchanged=unchanged, renamed=renamed)
+        found = name_clones(found, (before, after), self._table)
+        return ModuleDiff(
+            computations=tuple(found),
+            unchanged=unchanged,
+            renamed=renamed,
+            alike=same_changes(found, (before, after), self._table),
+        )
 
     def computation_before(
         self, before: Module, after: Module, computation: Computation

@@ -122,11 +122,26 @@ class InstructionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """An instruction that was copied; `copies` (after) stand beside the counterpart it may have.
+
+    `computation` (before) is where it stands: the body of a loop whose iteration was peeled, or
+    the computation itself where a body was repeated.
+    """
+
+    computation: str
+    instruction: str
+    copies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ComputationDiff:
     """What differs between two matched computations; names of instructions in text order.
 
     `how` says why the two were paired; `moved` names (after) those whose place in the schedule is
-    another one, where both texts are scheduled.
+    another one, where both texts are scheduled. `copies` says which of `added` are copies of what:
+    a loop was rewritten, nothing new was computed. An added computation of equal content with one
+    before says in `how` what it is a copy of.
     """
 
     before: str | None
@@ -138,6 +153,7 @@ class ComputationDiff:
     renamed: tuple[tuple[str, str], ...] = ()
     unchanged: int = 0
     moved: tuple[str, ...] = ()
+    copies: tuple[Copied, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +161,15 @@ class ModuleDiff:
     """What differs between two module texts.
 
     `computations` are the pairs that differ and the added and removed ones; those that are equal
-    are counted in `unchanged` (equal text, or equal up to names of what they call).
+    are counted in `unchanged` (equal text, or equal up to names of what they call). `alike` are
+    groups of two and more of them by name (after), whose change is the same: equal content before,
+    equal content after.
     """
 
     computations: tuple[ComputationDiff, ...]
     unchanged: int
     renamed: tuple[tuple[str, str], ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
