@@ -121,7 +121,7 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
 
     Only a line of a log without any failure may stand for one: then it is all that is left of it.
     """
-    if line.severity not in ("W", "E") or is_unstuck(line.text):
+    if is_unstuck(line.text):
         return None
     text = _PRINTED.sub("%", line.text)
     sign = _first(failure_signs("warns"), [text])

@@ -63,13 +63,16 @@ class PrintedInstruction:
 def subjects_in(text: str) -> tuple[str, ...]:
     """The names of the instructions or kernels a message is about, each once, in text order.
 
-    Where no words say whom it is about, all names with a `%` count.
+    Where no words say whom it is about, and no instruction is printed without its name, all names
+    with a `%` count.
     """
     found = {(m.start(), m["name"]) for pattern in _SUBJECTS for m in pattern.finditer(text)}
     names = dict.fromkeys(name for _, name in sorted(found))
     if cycle := _CYCLE.search(text):
         names.update(dict.fromkeys(cycle["names"].split()))
-    return tuple(names or dict.fromkeys(m["name"] for m in _ANY_NAME.finditer(text)))
+    if not names and _PRINTED.search(text) is None:
+        names = dict.fromkeys(m["name"] for m in _ANY_NAME.finditer(text))
+    return tuple(names)
 
 
 def printed_in(text: str) -> tuple[PrintedInstruction, ...]:

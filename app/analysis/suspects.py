@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-from app.analysis.opcodes import base_opcode, collective_opcode
+from app.analysis.opcodes import base_opcode, collective_opcode, config_value
 from hlo_parser import Computation, Instruction, Module
 
 Place = tuple[Computation, Instruction]
@@ -199,6 +199,16 @@ def in_host_memory(module: Module) -> Iterator[Place]:
         if instruction.custom_call_target in targets or (
             instruction.shape.memory_space == 5 and instruction.opcode not in _ALIASES
         ):
+            yield computation, instruction
+
+
+def scaled_with_bias(module: Module) -> Iterator[Place]:
+    """Calls of cuBLASLt that scale the product and add a bias."""
+    for computation, instruction in with_target(module, r"^__cublas\$lt\$matmul"):
+        config = instruction.backend_config
+        alpha = config_value(config, "gemm_backend_config", "alpha_real")
+        epilogue = config_value(config, "gemm_backend_config", "epilogue")
+        if isinstance(epilogue, str) and epilogue.startswith("BIAS") and alpha not in (1, None):
             yield computation, instruction
 
 

@@ -230,10 +230,11 @@ class _LogReader:
         if file == "hlo_pass_pipeline.cc" and (found := _PASS.match(message.lines[0])):
             self._found.passes.append(found["name"].strip())
             return
+        text = message.lines[0]
         if file not in self._pass_files:
             self._pass_files[file] = bool(knowledge.passes_of_file(file))
-        is_told = message.severity in ("W", "E") or self._pass_files[file]
-        if is_told and not _HARMLESS.search(message.lines[0], 0, 400):
+        is_told = message.severity in ("W", "E") or self._pass_files[file] or self._mentions(text)
+        if is_told and not _HARMLESS.search(text, 0, 400):
             text = message.text[:TEXT_CHARACTERS]
             self._found.verbose.append(
                 PipelinerMove(self._name, message.number, file, text, message.severity)

@@ -79,8 +79,14 @@ _MENTIONS = (
     *("CUDA_ERROR_", "HIP_ERROR_", "CUDNN_STATUS_", "CUBLAS_STATUS_", "NCCL operation", "Gloo "),
     *("UDA graph", "GPU graph", "gpu graph", "ommand buffer", "custom call ", "ptxas error"),
     *("may be stuck", "Termination timeout", "launch group", "moved to host", "device compute in"),
-    *("halted unexpectedly", "Mosaic failed", "LLVM ERROR", "std::out_of_range", "No valid engine"),
-    *("Ran out of memory", "by rematerialization", "Involuntary full", "Very slow compile?"),
+    *("halted unexpectedly", "Halt is unexpected", "Mosaic failed", "LLVM ERROR", "schecklt"),
+    *("std::out_of_range", "No valid engine", "ut of memory", "hbm usage"),
+    *(
+        "by rematerialization",
+        "Involuntary full",
+        "Very slow compile?",
+        "All configs were filtered",
+    ),
     *("displaying the full instruction", "Results do not match the reference"),
 )
 _FRAME_ALONE = re.compile(r"(?:#\d{1,3} +)?(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w")

@@ -36,8 +36,8 @@ STORIES = {
         tries=(
             Try("If the module was optimized before, give XLA the one before optimizations."),
             Try(
-                "Leave the pass that normalizes layouts out.",
-                "--xla_disable_hlo_passes=layout-normalization",
+                "Leave the pass that normalizes layouts out, for a test.",
+                "--xla_disable_hlo_passes=layout_normalization",
             ),
             Try("Try a neighbouring release of jaxlib."),
         ),

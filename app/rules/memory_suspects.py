@@ -42,7 +42,7 @@ def _cited(
     instruction = computation.get(buffer.instruction or "") if computation else None
     if computation is None or instruction is None:
         return None
-    role = f"{buffer.bytes} bytes at the peak"
+    role = "among the largest at the peak"
     return cited(facts, history, dump, computation, instruction, role=role)
 
 

@@ -13,6 +13,18 @@ def releases_in_words(releases: Sequence[str]) -> str:
     return f"{releases[0]}-{releases[-1]}"
 
 
+def is_before_fix(releases: Sequence[str], ref: str) -> bool | None:
+    """Whether all `releases` are older than the one that fixed the fault of a public thread.
+
+    None where no releases, or no fix, are known.
+    """
+    fix = knowledge.fix_of(ref)
+    if not releases or fix is None:
+        return None
+    fixed = knowledge.release_key(fix.fixed_in)
+    return all(knowledge.release_key(release) < fixed for release in releases)
+
+
 def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround | None:
     """Setting `flag` (`--xla_x=value`) as a workaround for those of `releases` that know it.
 

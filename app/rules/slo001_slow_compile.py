@@ -24,6 +24,7 @@ openxla/xla#23924.
 
 from app.analysis.suspects import made_by_one_line
 from app.model.facts import Diagnosis, Facts
+from app.rules.citing import dump_evidence
 from app.rules.naming import Named, cited
 from app.rules.telling import Story, Try, class_rule
 
@@ -38,8 +39,10 @@ def _repeated(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
         made = made_by_one_line(first.module)
         if made is not None and made[1] * _PART >= first.module.instruction_count:
             (computation, instruction), count = made
-            role = f"first of {count} instructions made by one line"
-            found.append(cited(facts, history, first, computation, instruction, role=role))
+            role = "the first instruction of the line that made most of them"
+            named = cited(facts, history, first, computation, instruction, role=role)
+            words = f"{count} of {first.module.instruction_count} instructions come from that line"
+            found.append(Named(named.culprit, dump_evidence(first, words)))
     return tuple(found[:1])
 
 
