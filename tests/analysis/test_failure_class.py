@@ -117,6 +117,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "rematerialization; only reduced to 40.00GiB (2 bytes), down from 41.00GiB (3 bytes)",
         "2024-01-01 00:00:00.000001: W external/tsl/tsl/framework/bfc_allocator.cc:497] Allocator "
         "(GPU_0_bfc) ran out of memory trying to allocate 4.00GiB (rounded to 4294967296)",
+        PYTHON
+        + "INTERNAL: Failed to load in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         F + "heap_simulator/heap_simulator.cc:777] Check failed: buffer_interval.size == size "
         "(1 vs. 4)",
     ),
@@ -148,6 +150,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "of 40 seconds exceeded. Exiting to ensure a consistent program state. Expected 8 threads",
         E + "collective_ops_utils.h:306] This thread has been waiting for 5000ms for and may be "
         "stuck: participant 1 waiting for all participants to arrive at rendezvous RendezvousKey{}",
+        "DEADLINE_EXCEEDED: Barrier timed out. Id: pjit_step::0. # of tasks that reached: 3/4.",
         PYTHON + "UNKNOWN: Gloo all-reduce failed: [external/gloo/gloo/transport/tcp/pair.cc:5] x",
     ),
     "p2p-race": (
@@ -209,6 +212,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "UNIMPLEMENTED: No registered implementation for untyped custom call to f",
         "NOT_FOUND: No FFI handler registered for f on a platform CUDA (canonical cuda)",
         PYTHON + "INTERNAL: CustomCall failed: CpuCallback error: ValueError",
+        PYTHON + "INTERNAL: jaxlib/gpu/solver_handle_pool.cc:37: operation "
+        "gpusolverDnCreate(&handle) failed: cuSolver internal error",
     ),
     "nccl-error": (
         PYTHON + "INTERNAL: external/xla/xla/service/gpu/nccl_api.cc:395: NCCL operation "
