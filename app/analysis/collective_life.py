@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from app.analysis.collective_stages import (
+    CollectiveFinder,
     Stage,
-    collective_in,
     element_types,
     feeds_carry,
     identity_of,
@@ -57,6 +57,7 @@ class CollectiveTracer:
         self._history = history
         self._differ = differ
         self._passes = changed_by(history)
+        self._finder = CollectiveFinder()
         self._by_identity: dict[int, dict[tuple[object, ...], list[Sighting]]] = {}
         self._bodies: list[dict[str, LoopHistory]] = [{} for _ in history.dumps]
         for loop in loops:
@@ -97,7 +98,7 @@ class CollectiveTracer:
         """The sightings as long as they are collectives, the last text first."""
         for dump, computation, instruction in sightings:
             module = self._history.dumps[dump].module
-            operation = collective_in(module, computation, instruction)
+            operation = self._finder.of(module, computation, instruction)
             if operation is None:
                 return
             opcode = collective_opcode(operation[1]) or ""
@@ -222,7 +223,7 @@ class CollectiveTracer:
             and any(
                 identity_of(after.module, *operation) == identity
                 for instruction in stays.body.instructions
-                if (operation := collective_in(after.module, stays.body, instruction)) is not None
+                if (operation := self._finder.of(after.module, stays.body, instruction)) is not None
             )
         )
 
@@ -264,7 +265,7 @@ class CollectiveTracer:
         was copied from; then one that is gone now, as that was rewritten, not copied.
         """
         module = self._history.dumps[first.dump].module
-        made = collective_in(module, first.computation, first.instruction)
+        made = self._finder.of(module, first.computation, first.instruction)
         identity = None if made is None else identity_of(module, *made)
         if identity is None:
             return None
@@ -290,7 +291,7 @@ class CollectiveTracer:
             module = self._history.dumps[dump].module
             for computation in module.computations:
                 for instruction in computation.instructions:
-                    operation = collective_in(module, computation, instruction)
+                    operation = self._finder.of(module, computation, instruction)
                     identity = None if operation is None else identity_of(module, *operation)
                     if identity is not None:
                         here = Sighting(dump, computation, instruction)

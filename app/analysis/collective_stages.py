@@ -15,7 +15,7 @@ from app.analysis.loop_bodies import value_behind
 from app.analysis.opcodes import async_role, collective_opcode
 from app.analysis.sources import source_of
 from app.model.facts import LoopHistory
-from hlo_parser import Computation, Instruction, Module, Shape
+from hlo_parser import Callee, Computation, Instruction, Module, Shape
 
 _MOST_NAMES = 6
 _LONGEST = 120
@@ -52,18 +52,33 @@ class Stage:
         return there if same else None
 
 
-def collective_in(
-    module: Module, computation: Computation, instruction: Instruction
-) -> tuple[Computation, Instruction] | None:
-    """The collective that an instruction is or starts, None for others."""
-    if collective_opcode(instruction) is not None:
-        return computation, instruction
-    if instruction.opcode not in WRAPPERS:
-        return None
-    for inner, operation in wrapped_operations(module, instruction):
-        if collective_opcode(operation) is not None:
-            return inner, operation
-    return None
+class CollectiveFinder:
+    """Says which collective an instruction is or starts; what several lines call is read once."""
+
+    def __init__(self) -> None:
+        self._called: dict[
+            tuple[Module, tuple[Callee, ...]], tuple[Computation, Instruction] | None
+        ] = {}
+
+    def of(
+        self, module: Module, computation: Computation, instruction: Instruction
+    ) -> tuple[Computation, Instruction] | None:
+        """The collective with its computation, None for other instructions."""
+        if collective_opcode(instruction) is not None:
+            return computation, instruction
+        if instruction.opcode not in WRAPPERS:
+            return None
+        key = module, instruction.callees
+        if key not in self._called:
+            self._called[key] = next(
+                (
+                    (inner, operation)
+                    for inner, operation in wrapped_operations(module, instruction)
+                    if collective_opcode(operation) is not None
+                ),
+                None,
+            )
+        return self._called[key]
 
 
 def identity_of(
