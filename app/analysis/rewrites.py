@@ -6,7 +6,7 @@ differing pairs of two modules and groups those whose change is the same.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from app.analysis.copies import IDLE, Callees, Origin, find_copies
@@ -84,16 +84,25 @@ def name_clones(
     if not added:
         return found
     forms = {_form(computation) for computation in added.values()}
-    origins: dict[int, str] = {}
+    origins: defaultdict[int, list[str]] = defaultdict(list)
     for computation in modules[0].computations:
         if _form(computation) in forms:
-            origins.setdefault(table.content(computation), computation.name)
+            origins[table.content(computation)].append(computation.name)
     result: list[ComputationDiff] = []
     for diff in found:
         computation = added.get(diff.after or "") if diff.before is None else None
-        origin = None if computation is None else origins.get(table.content(computation))
-        result.append(diff if origin is None else replace(diff, how=f"copy of {origin}"))
+        known = () if computation is None else origins.get(table.content(computation), ())
+        if computation is not None and known:
+            origin = _namesake(computation.name, known)
+            diff = replace(diff, how=f"copy of {origin}")
+        result.append(diff)
     return result
+
+
+def _namesake(name: str, origins: Sequence[str]) -> str:
+    """Of equal origins the one that the clone is named after, else the first in the text."""
+    named = [origin for origin in origins if name.startswith(f"{origin}.")]
+    return max(named, key=len) if named else origins[0]
 
 
 def _form(computation: Computation) -> Hashable:

@@ -78,7 +78,8 @@ def test_diff_of_a_pass(pass_name: str, golden: Golden) -> None:
     found = diff_modules(history.dumps[position - 1].module, history.dumps[position].module)
     rows = [
         f"{c.before} -> {c.after} ({c.how}): +{len(c.added)} -{len(c.removed)} "
-        f"~{len(c.changed)} renamed {len(c.renamed)} same {c.unchanged}"
+        f"~{len(c.changed)} renamed {len(c.renamed)} same {c.unchanged} "
+        f"copies {sum(len(copied.copies) for copied in c.copies)}"
         for c in found.computations
         if c.before is not None or len(c.added) > 10
     ]
