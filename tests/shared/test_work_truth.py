@@ -15,6 +15,7 @@ from app.ingest import load_dump
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.report import Dump
+from app.service import analyze
 from app.settings import Settings
 from conftest import SHARED
 
@@ -133,3 +134,16 @@ def test_a_pipelined_collective_names_its_passes() -> None:
     ]
     assert found.source is not None
     assert found.source.line == 22
+
+
+def test_double_buffering_is_not_blamed_for_the_doubled_work() -> None:
+    report = analyze(DUMPS / f"{DOUBLED}.tar.gz", Settings())
+    (finding,) = [f for f in report.findings if f.rule == "DBL001"]
+    (ruled_out,) = finding.ruled_out
+    assert "Double buffering" in ruled_out.hypothesis
+    assert "7.94 T operations before it and 7.94 T after it" in ruled_out.why
+    assert [w.flags for w in finding.workarounds][:3] == [
+        ("--xla_gpu_enable_pipelined_all_gather=false",),
+        ("--xla_gpu_enable_approx_costly_collectives=true",),
+        ("--xla_disable_hlo_passes=collective-pipeliner-backward",),
+    ]
