@@ -1,8 +1,9 @@
 """Which computation of one module is which of another.
 
 Equal computations under one name first; then equal content under other names; then what matched
-callers call in the same role; then names and name stems. Instructions of changed pairs are
-matched on the way, since their calls say what belongs together. Choices are mutual, so that the
+callers call in the same role; then names; then, for those that nobody calls, what they have in
+common; then name stems with equal signatures. Instructions of changed pairs are matched on the
+way, since their calls say what belongs together. Choices are mutual, so that the
 matching is the same whichever module comes first.
 """
 

@@ -8,7 +8,7 @@ cost of what changed. Diffing swaps cleanly: what one direction adds, the other 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,7 +67,13 @@ class Differ:
                 unchanged += 1
                 continue
             instructions = self._matchings.of(before, after, here, there)
-            diff = _with_callees(self._compare(instructions, comparison), matching.partner)
+            diff = _with_callees(
+                self._compare(instructions, comparison),
+                lambda here, there: (
+                    matching.partner.get(here) == there
+                    or self._are_equal_leaves(before.get(here), after.get(there))
+                ),
+            )
             if _is_empty(diff):
                 unchanged += 1
             else:
@@ -85,6 +91,15 @@ class Differ:
             unchanged=unchanged,
             renamed=renamed,
             alike=same_changes(found, (before, after), self._table),
+        )
+
+    def _are_equal_leaves(self, here: Computation | None, there: Computation | None) -> bool:
+        """Whether two computations are equal and call nothing: which is called does not matter."""
+        return (
+            here is not None
+            and there is not None
+            and self._table.content(here, "whole") == self._table.content(there, "whole")
+            and not any(instruction.callees for instruction in here.instructions)
         )
 
     def computation_before(
@@ -303,13 +318,16 @@ def _attribute_differences(before: Mapping[str, str], after: Mapping[str, str]) 
     yield from sorted(differing & _OWN_NAMES)
 
 
-def _with_callees(pair: _PairDiff, partner: Mapping[str, str]) -> ComputationDiff:
+def _with_callees(pair: _PairDiff, is_same: Callable[[str, str], bool]) -> ComputationDiff:
     """Adds the calls whose callees are not each other's counterparts in this module."""
     other = {
         here.name: there.name
         for here, there in pair.calls
-        if [(c.role, partner.get(c.name)) for c in here.callees]
-        != [(c.role, c.name) for c in there.callees]
+        if len(here.callees) != len(there.callees)
+        or not all(
+            one.role == counterpart.role and is_same(one.name, counterpart.name)
+            for one, counterpart in zip(here.callees, there.callees, strict=True)
+        )
     }
     if not other:
         return pair.diff

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.fingerprints import Indexed, metadata_key, operation_of
+from app.analysis.fingerprints import Indexed, metadata_key, name_stem, operation_of
 from hlo_parser import Instruction
 
 Features = Mapping[Hashable, float]
@@ -210,9 +210,11 @@ def _own(side: Side, instruction: Instruction) -> Iterator[tuple[Hashable, float
     metadata = instruction.metadata
     if metadata is not None and metadata.op_name:
         yield ("op_name", metadata.op_name), 0.5
+    yield ("stem", name_stem(instruction.name).removesuffix("-start")), 1.0
     yield ("waits", bool(instruction.control_predecessors)), 0.5
     for callee in instruction.callees:
         yield (callee.role, side.callees(callee.name)), 1.0
+        yield (callee.role, name_stem(callee.name)), 0.5
 
 
 def _operands(indexed: Indexed, position: int) -> Iterator[tuple[int, int]]:

@@ -14,8 +14,6 @@ from app.analysis.fingerprints import (
     Strictness,
     immediate,
     metadata_key,
-    name_stem,
-    operation_of,
 )
 from app.analysis.likeness import Side, most_alike
 from app.analysis.neighbours import Neighbours
@@ -317,24 +315,6 @@ class Matcher:
             group, others = rest, [j for j in others if j not in taken]
         return pairs
 
-    def match_votes(self) -> bool:
-        """Pair by the operation's JAX name and by stems of names, where just one fits."""
-        known = len(self.partner)
-        if not self._have_common("operation"):
-            return False
-        for key, how in (
-            (_metadata_vote, "same op_name"),
-            (_callee_vote, "calls of similar name"),
-            (_stem_vote, "similar name"),
-        ):
-            left, right = self._free()
-            self._match_unique(
-                {i: vote for i in left if (vote := key(self.before.instructions[i])) is not None},
-                {j: vote for j in right if (vote := key(self.after.instructions[j])) is not None},
-                how,
-            )
-        return len(self.partner) > known
-
     def _match_unique(self, left: _Keys, right: _Keys, how: str) -> None:
         for group, others in _common_groups(left, right):
             if len(group) == 1 == len(others):
@@ -368,20 +348,3 @@ def _element(instruction: Instruction) -> int:
 
 def _nothing(_: Instruction) -> Hashable:
     return None
-
-
-def _metadata_vote(instruction: Instruction) -> Hashable | None:
-    metadata = instruction.metadata
-    if metadata is None or not metadata.op_name:
-        return None
-    return metadata.op_name, operation_of(instruction), instruction.shape.without_layout
-
-
-def _callee_vote(instruction: Instruction) -> Hashable | None:
-    callees = tuple((callee.role, name_stem(callee.name)) for callee in instruction.callees)
-    return (operation_of(instruction), callees) if callees else None
-
-
-def _stem_vote(instruction: Instruction) -> Hashable | None:
-    stem = name_stem(instruction.name).removesuffix("-start")
-    return stem, operation_of(instruction)

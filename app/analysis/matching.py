@@ -4,9 +4,10 @@ Given two computations, gives a one-to-one matching of positions with the reason
 Names decide where the two computations use names alike (neighbouring passes do). Then, from the
 full signature (metadata and the content of what is called among it) to less and less of it: what
 is unique by the exact graph of its operands or users, and what the matched neighbours of both
-sides agree on. What is left in groups of equals is told apart by name, metadata or order of text,
-one pair at a time, each heard by its neighbours before the next. It does the same whichever
-computation comes first.
+sides agree on. What changed in itself and around it is paired by all evidence taken together,
+names and metadata being part of it; groups of equals are dealt out one pair at a time, each heard
+by its neighbours before the next, and exchanged where their users say so. It does the same
+whichever computation comes first.
 """
 
 from collections import defaultdict
@@ -95,8 +96,6 @@ def match_instructions(
     matcher.match_alike(ties=False)
     matcher.match_equals(("whole", "exact", "layout-free"), only_as_many=False)
     matcher.match_names(same_opcode=False)
-    if matcher.match_votes():
-        matcher.match_graphs()
     matcher.match_alike(ties=True)
     matcher.match_values()
     exchange(matcher)
