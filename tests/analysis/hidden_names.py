@@ -7,10 +7,17 @@ again, and says which is which.
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo_parser import Computation, Instruction, Interner, Module, parse_module, print_module
+
+# What is called stands behind these keys; an instruction may bear the name of a computation.
+_CALLED = re.compile(
+    r"\b(?:to_apply|calls|body|condition|select|scatter|true_computation|false_computation"
+    r"|branch_computations|called_computations)=(?:%[\w.\-]+|\{[^{}]*\})",
+    re.ASCII,
+)
 
 # Names outside of quoted strings.
 _NAME = re.compile(r'("(?:[^"\\]|\\.)*+")|%([\w.\-]+)', re.ASCII)
@@ -45,8 +52,8 @@ def hidden(
         block = lines[position : position + count + 2]
         position += count + 3
         inside = [block[1 + k] for k in _shuffled(computation, random_numbers)]
-        known = computations | names
-        texts.append("\n".join(_renamed(line, known) for line in (block[0], *inside, block[-1])))
+        opening = _renamed(block[0], names | {computation.name: new})
+        texts.append("\n".join((opening, *_all_renamed(inside, computations, names), block[-1])))
     random_numbers.shuffle(texts)
     text = "\n".join(head) + "\n" + "\n\n".join(texts) + "\n"
     made = parse_module(text, interner=interner)
@@ -62,6 +69,19 @@ def _word(instruction: Instruction) -> str:
 
 def _opens(line: str, computation: Computation) -> bool:
     return line.removeprefix("ENTRY ").startswith(f"%{computation.name} ")
+
+
+def _all_renamed(
+    lines: Sequence[str], computations: Mapping[str, str], names: Mapping[str, str]
+) -> Iterator[str]:
+    for line in lines:
+        pieces: list[str] = []
+        end = 0
+        for called in _CALLED.finditer(line):
+            pieces.append(_renamed(line[end : called.start()], names))
+            pieces.append(_renamed(called[0], computations))
+            end = called.end()
+        yield "".join((*pieces, _renamed(line[end:], names)))
 
 
 def _renamed(line: str, names: Mapping[str, str]) -> str:
