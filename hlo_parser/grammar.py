@@ -46,7 +46,7 @@ class InstructionParts(NamedTuple):
 
 
 class NestedParts(NamedTuple):
-    """An instruction that stands in place of an operand; `place` says which, `start` where its text is."""
+    """An instruction in the place of an operand: of which one, and where its text starts."""
 
     place: int
     start: int

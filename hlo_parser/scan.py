@@ -8,8 +8,12 @@ piece that is not closed ends where the next one plainly begins.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
+
+if TYPE_CHECKING:
+    from hlo_parser.computation import Computation
 
 _NAME = patterns.NAME.encode()
 _SPACE = re.compile(rb"[ \t\r\n]*+")
@@ -31,6 +35,8 @@ _ARROW = re.compile(rb"\s*+->\s*+")
 _ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
 _BUFFER = re.compile(rb"b\s*+(?=\()")
 _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
+_AFTER_HEADER = re.compile(rb"[A-Za-z_%]")
+_HEADER_NAME = re.compile(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
@@ -88,6 +94,11 @@ class Scanner:
 
     def header_end(self, position: int) -> int:
         """Where a module header that starts here ends; line breaks end it likewise."""
+        name = _HEADER_NAME.match(self.data, position)
+        if name is not None:
+            end = self.foot_end(name.end())
+            if _AFTER_HEADER.match(self.data, self.skip_blank(end)):
+                return end
         statement = _Statement(self, position)
         statement.called = True
         return statement.end()
@@ -143,6 +154,16 @@ class Scanner:
         """Behind the attributes that follow a closing brace."""
         match = _FOOT.match(self.data, position)
         return match.end() if match else position
+
+
+def signature_of(computation: Computation) -> str | None:
+    """`(names and shapes) -> shape` of a computation's first line; None when it has none."""
+    raw = computation.text.encode("utf-8", "surrogatepass")
+    head = Scanner(raw).head(0)
+    opening = raw.find(b"(", 0, head[2]) if head is not None else -1
+    if head is None or opening < 0:
+        return None
+    return raw[opening : head[2] - 1].decode("utf-8", errors="backslashreplace")
 
 
 def is_closed_line(text: str) -> bool:

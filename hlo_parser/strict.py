@@ -1,10 +1,10 @@
-"""What a strict reading asks beyond reading: that names and marks fit together.
+"""What a strict reading asks beyond reading: that the text is one XLA's own parser takes.
 
 Checks a module that was read leniently and raises HloSyntaxError for the first fault: text not
-understood, computations or instructions defined twice, ENTRY or ROOT missing or given twice,
-operands and callees that do not exist. Control predecessors may name what the text does not hold
-(compact printing drops get-tuple-elements, since 0.11), so they are not looked up. Shapes, operand
-counts and attribute values are not checked: an unknown opcode or attribute is no fault.
+understood; names defined twice, later, or not at all; ENTRY or ROOT given twice; parameters not
+numbered from 0; declared shapes that do not fit; and whatever `instruction_forms.py` finds in an
+instruction by itself. Texts with paths at operands (`%t#1`, compact printing) may name control
+predecessors that they do not hold, since XLA prints them so (since 0.11).
 """
 
 from __future__ import annotations
@@ -12,8 +12,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from hlo_parser import grammar
+from hlo_parser import grammar, patterns
 from hlo_parser.errors import HloSyntaxError, Span
+from hlo_parser.instruction_forms import (
+    declared_shapes,
+    instruction_fault,
+    is_reserved,
+    keys_of,
+    shapes_fault,
+    split_list,
+)
+from hlo_parser.literal_forms import compatible, shape_fault
+from hlo_parser.scan import signature_of
+from hlo_parser.shapes import Shape
+from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
     from hlo_parser.computation import Computation
@@ -50,55 +62,147 @@ def _sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     return HloSyntaxError(first.reason, Span(line, column, *end), lines[line - 1])
 
 
+_PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
+
+
 class _Check:
     """One module and its lines; every method raises at the first fault it finds."""
 
-    __slots__ = ("lines", "module")
+    __slots__ = ("computations", "is_compact", "lines", "module", "sound")
 
     def __init__(self, module: Module, lines: list[str]) -> None:
         self.module = module
         self.lines = lines
+        self.computations: set[str] = set()
+        self.sound: set[tuple[str, str]] = set()
+        self.is_compact = any(
+            any(made.operand_paths) for c in module.computations for made in c.instructions
+        )
 
     def run(self) -> None:
-        names: set[str] = set()
+        self._header()
         entry: Computation | None = None
         for computation in self.module.computations:
-            if computation.name in names:
-                self._fail(computation, computation.name, "computation {} is defined twice")
+            name = computation.name
+            if name in self.computations:
+                self._fail(computation, name, "computation {} is defined twice")
             if computation.is_entry and entry is not None:
                 self._fail(computation, "ENTRY", "a second {}")
-            names.add(computation.name)
             entry = computation if computation.is_entry else entry
             self._body(computation)
-        if entry is None:
-            last = self.module.computations[-1]
-            self._fail(last, last.name, "no computation is marked ENTRY")
+            self._signature(computation)
+            self.computations.add(name)
+
+    def _header(self) -> None:
+        header = self.module.header
+        if is_reserved(header.name, header.text):
+            self._fail_in_header(header.name, f"{header.name} is no name")
+        keys = keys_of(header.text)
+        for key in keys:
+            fault = None
+            if keys.count(key) > 1:
+                fault = f"attribute {key} is given twice"
+            elif not is_header_key(key):
+                fault = f"HloModule has no attribute {key}"
+            else:
+                fault = value_fault(key, header.attributes.get(key, ""), in_header=True)
+            if key == "entry_computation_layout" and fault is None:
+                fault = shape_fault(header.attributes[key][1:-1])
+            if fault is not None:
+                self._fail_in_header(f"{key}=", fault)
 
     def _body(self, computation: Computation) -> None:
-        names: set[str] = set()
+        shapes: dict[str, str] = {}
         root: Instruction | None = None
         for instruction in computation.instructions:
-            for operand in instruction.operands:
-                if operand not in names:
-                    known = computation.get(operand) is not None
-                    fault = (
-                        "operand {} is defined only later" if known else "operand {} is not defined"
-                    )
-                    self._fail(computation, operand, fault, instruction, f"{instruction.opcode}(")
-            if instruction.name in names:
+            self._operands(computation, instruction, shapes)
+            if instruction.name in shapes:
                 self._fail(
                     computation, instruction.name, "instruction {} is defined twice", instruction
                 )
             if instruction.is_root and root is not None:
                 self._fail(computation, "ROOT", "a second {}", instruction)
-            names.add(instruction.name)
             root = instruction if instruction.is_root else root
-            for callee in instruction.callees:
-                if self.module.get(callee.name) is None:
-                    fault = "computation {} is not defined"
-                    self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
-        if root is None:
-            self._fail(computation, computation.name, "no instruction of {} is marked ROOT")
+            self._form(computation, instruction)
+            if instruction.opcode in {"broadcast", "conditional", "parameter"}:
+                operands = [Shape(shapes[name]) for name in instruction.operands]
+                fault = shapes_fault(instruction, operands)
+                if fault is not None:
+                    self._fail(computation, fault.word, fault.message, instruction)
+            shapes[instruction.name] = instruction.shape.text
+            self._callees(computation, instruction)
+        self._parameters(computation)
+
+    def _operands(
+        self, computation: Computation, instruction: Instruction, shapes: dict[str, str]
+    ) -> None:
+        names = list(instruction.operands)
+        if not self.is_compact:
+            names += instruction.control_predecessors
+        for name in names:
+            if name not in shapes:
+                known = computation.get(name) is not None
+                fault = "operand {} is defined only later" if known else "operand {} is not defined"
+                self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
+        for name, declared in declared_shapes(instruction):
+            fault = shape_fault(declared)
+            if fault is None and not compatible(declared, shapes.get(name, "")):
+                fault = f"{{}} has the shape {shapes[name]}".replace("{}", name)
+            if fault is not None:
+                self._fail(computation, name, _literally(fault), instruction, "(")
+
+    def _form(self, computation: Computation, instruction: Instruction) -> None:
+        key = (instruction.opcode, instruction.text)
+        if key in self.sound:
+            return
+        if is_reserved(instruction.name, instruction.text):
+            self._fail(computation, instruction.name, "{} is no name", instruction)
+        fault = instruction_fault(instruction)
+        if fault is not None:
+            self._fail(computation, fault.word, _literally(fault.message), instruction)
+        self.sound.add(key)
+
+    def _callees(self, computation: Computation, instruction: Instruction) -> None:
+        for callee in instruction.callees:
+            if callee.name not in self.computations:
+                known = self.module.get(callee.name) is not None
+                fault = "computation {} is " + ("defined only later" if known else "not defined")
+                self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
+
+    def _parameters(self, computation: Computation) -> None:
+        for expected, parameter in enumerate(computation.parameters):
+            number = parameter.parameter_number
+            if number != expected:
+                fault = "a second parameter {}" if (number or 0) < expected else "no parameter {}"
+                fault = fault.format(number if (number or 0) < expected else expected)
+                self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
+
+    def _signature(self, computation: Computation) -> None:
+        for key in keys_of(computation.text.rpartition("}")[2]):
+            if key != "execution_thread":
+                self._fail(computation, computation.name, f"a computation has no attribute {key}")
+        text = signature_of(computation)
+        if text is None:
+            return
+        head, _, result = squeezed(text).rpartition("->")
+        fault = shape_fault(result)
+        for piece in split_list(head[1:-1]):
+            parameter = _PARAMETER.fullmatch(piece)
+            if parameter is None:
+                fault = fault or "a signature takes names with shapes"
+            else:
+                fault = fault or shape_fault(parameter[1])
+        root = computation.root.shape.text
+        if fault is None and not compatible(result, root):
+            fault = f"the root has the shape {root}"
+        if fault is not None:
+            self._fail(computation, computation.name, _literally(fault))
+
+    def _fail_in_header(self, word: str, message: str) -> NoReturn:
+        places = ((number, text.find(word) + 1) for number, text in enumerate(self.lines, 1))
+        number, column = next((place for place in places if place[1]), (1, 1))
+        text = self.lines[number - 1]
+        raise HloSyntaxError(message, Span(number, column, number, column + len(word)), text)
 
     def _fail(
         self,
@@ -120,7 +224,7 @@ class _Check:
             )
             first += computation.line_offset(position)
             last = first + instruction.text.count("\n")
-        pattern = re.compile(rf"(?<![\w.\-]){re.escape(word)}(?![\w.\-])")
+        pattern = re.compile(_lead(word) + re.escape(word) + _trail(word))
         line, column = first, 1
         for number in range(first, last + 1):
             text = self.lines[number - 1]
@@ -130,3 +234,16 @@ class _Check:
                 break
         span = Span(line, column, line, column + len(word))
         raise HloSyntaxError(message.format(word), span, self.lines[line - 1])
+
+
+def _literally(message: str) -> str:
+    """A message whose braces are not for a word to be put in."""
+    return message.replace("{", "{{").replace("}", "}}")
+
+
+def _lead(word: str) -> str:
+    return r"(?<![\w.\-])" if word[:1].isalnum() else ""
+
+
+def _trail(word: str) -> str:
+    return r"(?![\w.\-])" if word[-1:].isalnum() else ""

@@ -7,7 +7,7 @@ import pytest
 from hlo_parser import HloSyntaxError, Span, parse_module
 
 GOOD = """\
-HloModule m, k={a}
+HloModule m, num_partitions=2
 
 %sum (x: f32[], y: f32[]) -> f32[] {
   %x = f32[] parameter(0)
@@ -18,7 +18,7 @@ HloModule m, k={a}
 ENTRY %e (p: f32[2]) -> (f32[2], f32[2]) {
   %p = f32[2]{0} parameter(0)
   %r.1 = f32[2]{0} all-reduce(%p), replica_groups={{0,1}}, to_apply=%sum
-  %r = f32[2]{0} add(%r.1, %p), control-predecessors={%gone}
+  %r = f32[2]{0} add(%r.1, %p), control-predecessors={%p}
   ROOT %t = (f32[2]{0}, f32[2]{0}) tuple(%r.1, %r)
 }
 
@@ -67,7 +67,7 @@ def test_a_good_text_passes():
         ),
         ("parameter(1)", "parameter(x)", 5, "x)", "expected an integer, found 'x'"),
         ("%x = f32[] p", "%x = f32[2 p", 4, "p", "expected ',' or ']', found 'parameter'"),
-        ("k={a}", "k={a} ?", 1, "?", "expected ',', found '?'"),
+        ("_partitions=2", "_partitions=2 ?", 1, "?", "expected ',', found '?'"),
         ("%y = f32[] parameter(1)", "what", 5, "what", "expected an instruction"),
         ("ENTRY", "noise\n\nENTRY", 9, "noise", "expected a computation"),
         ("%sum (x", "%e (x", 9, "e (p", "computation e is defined twice"),
@@ -79,9 +79,7 @@ def test_a_good_text_passes():
             "instruction x is defined twice",
         ),
         ("%sum (x", "ENTRY %sum (x", 9, "ENTRY", "a second ENTRY"),
-        ("ENTRY %e", "%e", 9, "e (p", "no computation is marked ENTRY"),
         ("%y = f32", "ROOT %y = f32", 6, "ROOT", "a second ROOT"),
-        ("ROOT %s", "%s", 3, "sum (x", "no instruction of sum is marked ROOT"),
         ("add(%r.1, %p)", "add(%r.1, %r.2)", 12, "r.2", "operand r.2 is not defined"),
         ("add(%r.1, %p)", "add(%r.1, %t)", 12, "t)", "operand t is defined only later"),
         ("to_apply=%sum", "to_apply=%plus", 11, "plus", "computation plus is not defined"),
@@ -96,7 +94,7 @@ def test_faults(old: str, new: str, line: int, word: str, message: str):
     assert_caret_at(error, text, word)
 
 
-@pytest.mark.parametrize("word", ["HloModule m, k={a}\n", "\n"])
+@pytest.mark.parametrize("word", ["HloModule m, num_partitions=2\n", "\n"])
 def test_places_do_not_depend_on_line_ends(word: str):
     text = GOOD.replace("add(%r.1, %p)", "add(%r.1, %r.2)")
     error = refused(text.replace("\n", "\r\n"))
@@ -122,7 +120,7 @@ def test_a_long_line_is_shown_around_the_fault():
 
 
 def test_errors_survive_pickling():
-    error = refused(GOOD.replace("ENTRY ", ""))
+    error = refused(GOOD.replace("%x, %y", "%x, %z"))
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.span) == (str(error), error.span)
 

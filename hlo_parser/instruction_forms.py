@@ -1,0 +1,222 @@
+"""Whether one instruction has the form of its opcode: operands, attributes, values, literal.
+
+Given an instruction and nothing around it, gives its first fault. What depends on other
+instructions is in `strict.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from hlo_parser import patterns
+from hlo_parser.literal_forms import TYPE_WORDS, leaf_count, literal_fault, shape_fault
+from hlo_parser.opcodes import form_of
+from hlo_parser.shapes import Shape
+from hlo_parser.value_forms import STRING, squeezed, value_fault
+
+if TYPE_CHECKING:
+    from hlo_parser.instruction import Instruction
+    from hlo_parser.opcodes import Opcode
+
+_PART = re.compile(
+    rf"({STRING})|//[^\n]*+|/\*.*?\*/|[\[({{]|[\])}}]|((?<![%\w.\-]){patterns.KEY})", re.S
+)
+_OPERAND = re.compile(
+    rf"(?P<shape>.*[\])}} ])?%?+(?P<name>{patterns.NAME})(?P<path>(?:#\d++)*+)", re.S
+)
+_TYPED_LITERAL = re.compile(rf"\s*+({patterns.ARRAY})\s*+(.*)", re.S)
+_WINDOW_PART = re.compile(r"([a-z_]++)=([^\s{}]++)")
+_NEEDS_SHAPE = frozenset(
+    (
+        "parameter constant convert bitcast bitcast-convert reshape iota fusion custom-call rng "
+        "rng-bit-generator rng-get-and-update-state reduce-precision slice dynamic-slice "
+        "all-gather all-reduce all-to-all reduce-scatter collective-permute copy-start copy-done "
+        "send recv infeed outfeed async-start async-update async-done broadcast "
+        "dynamic-update-slice opt-barrier"
+    ).split()
+)
+_KEYWORDS = frozenset(
+    "true false inf nan HloModule ENTRY ROOT FileNames FunctionNames FileLocations StackFrames "
+    "maximal replicated manual last_tile_dim_replicate shard_as shard_like unknown".split()
+)
+_TWO_BRANCHES = ("true_computation", "false_computation")
+_MANY_BRANCHES = ("branch_computations",)
+_ONE_DIMENSION = frozenset("concatenate sort get-dimension-size set-dimension-size scan".split())
+
+
+class Fault(NamedTuple):
+    """What is wrong, and the word of the instruction where it shows."""
+
+    message: str
+    word: str
+
+
+def instruction_fault(instruction: Instruction) -> Fault | None:
+    """The first fault of an instruction by itself."""
+    opcode = instruction.opcode
+    form = form_of(opcode)
+    if form is None:
+        return Fault(f"unknown opcode {opcode}", opcode)
+    shape = instruction.shape.text
+    if opcode in _NEEDS_SHAPE and (not shape or shape not in instruction.text):
+        return Fault(f"the shape of {opcode} must be told", opcode)
+    fault = shape_fault(shape)
+    if fault is not None:
+        return Fault(fault, shape)
+    return (
+        _operand_fault(instruction, form)
+        or _attribute_fault(instruction, form)
+        or _together_fault(instruction)
+    )
+
+
+def is_reserved(name: str, text: str) -> bool:
+    """Whether XLA reads the name as a type or keyword, so that it is none; `text` defines it."""
+    return name in TYPE_WORDS or (name in _KEYWORDS and f"%{name}" not in text)
+
+
+def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
+    opcode, count = instruction.opcode, len(instruction.operands)
+    if count < form.least or (form.most is not None and count > form.most):
+        if form.most is None:
+            wanted = f"at least {form.least}"
+        else:
+            wanted = str(form.most) if form.least == form.most else f"{form.least} to {form.most}"
+        return Fault(f"{opcode} takes {wanted} operands, found {count}", opcode)
+    if opcode in {"reduce", "reduce-window"} and count % 2:
+        return Fault(f"{opcode} takes as many initial values as arrays", opcode)
+    if opcode == "parameter" and (instruction.parameter_number or 0) < 0:
+        return Fault("a parameter's number is not negative", instruction.arguments.strip())
+    if opcode == "constant":
+        fault = literal_fault(instruction.shape, instruction.arguments)
+        return None if fault is None else Fault(fault, "constant")
+    return None
+
+
+def _attribute_fault(instruction: Instruction, form: Opcode) -> Fault | None:
+    opcode, attributes = instruction.opcode, instruction.attributes
+    keys = keys_of(instruction.text)
+    if len(keys) != len(attributes) and len(set(keys)) < len(keys):
+        again = next(key for key in keys if keys.count(key) > 1)
+        return Fault(f"attribute {again} is given twice", f"{again}=")
+    for key, value in attributes.items():
+        if key not in form.allowed:
+            return Fault(f"{opcode} has no attribute {key}", f"{key}=")
+        fault = value_fault(key, value)
+        if fault is not None:
+            return Fault(fault, f"{key}=")
+    for key in sorted(form.required):
+        if key not in attributes:
+            return Fault(f"{opcode} needs the attribute {key}", opcode)
+    return None
+
+
+def _together_fault(instruction: Instruction) -> Fault | None:
+    """Attributes that do not go together, or with the operands."""
+    opcode, attributes = instruction.opcode, instruction.attributes
+    if opcode in _ONE_DIMENSION and len(instruction.dimensions) != 1:
+        return Fault("dimensions takes one dimension", "dimensions=")
+    if attributes.get("use_global_device_ids") == "true" and "channel_id" not in attributes:
+        return Fault("use_global_device_ids needs channel_id", "use_global_device_ids=")
+    if "parameter_replication" in attributes and opcode != "parameter":
+        return Fault("only a parameter has parameter_replication", "parameter_replication=")
+    shapes = attributes.get("operand_layout_constraints")
+    if shapes is not None:
+        count = len(split_list(squeezed(shapes)[1:-1]))
+        if count != len(instruction.operands):
+            return Fault(f"{count} constraints for the operands", "operand_layout_constraints=")
+    literal = _TYPED_LITERAL.fullmatch(attributes.get("literal", ""))
+    if literal is not None:
+        fault = literal_fault(Shape(literal[1]), literal[2])
+        if fault is not None:
+            return Fault(fault, "literal=")
+    if "window" in attributes and not _is_window(attributes["window"]):
+        return Fault("the parts of a window have the rank of its size", "window=")
+    if "dim_labels" in attributes and not _is_dim_labels(attributes["dim_labels"]):
+        return Fault("dim_labels name each dimension once, in three groups alike", "dim_labels=")
+    return None
+
+
+def shapes_fault(instruction: Instruction, operands: list[Shape]) -> Fault | None:
+    """The first fault that depends on the shapes of the operands; unknown ones give none."""
+    opcode, attributes = instruction.opcode, instruction.attributes
+    first = operands[0] if operands else None
+    if opcode == "parameter" and "parameter_replication" in attributes:
+        leaves = leaf_count(instruction.shape.text)
+        if attributes["parameter_replication"].count(",") + 1 != leaves:
+            return Fault("one value for each array of the parameter", "parameter_replication=")
+    if first is None or first.kind == "unknown":
+        return None
+    if opcode == "broadcast" and "dimensions" not in attributes and first.dimensions:
+        return Fault("broadcast needs the attribute dimensions", opcode)
+    if opcode == "conditional":
+        keys = _TWO_BRANCHES if first.element_type == "pred" else _MANY_BRANCHES
+        branches = [key for key in attributes if key in (*_TWO_BRANCHES, *_MANY_BRANCHES)]
+        if sorted(branches) != sorted(keys):
+            return Fault(f"this conditional needs {' and '.join(keys)}", opcode)
+        if attributes.get("branch_computations", "").strip("{} ") == "" and keys is _MANY_BRANCHES:
+            return Fault("a conditional has branches", "branch_computations=")
+    return None
+
+
+def _is_window(text: str) -> bool:
+    parts = dict(_WINDOW_PART.findall(text))
+    if len(parts) != len(_WINDOW_PART.findall(text)) or (parts and "size" not in parts):
+        return False
+    return len({value.count("x") for value in parts.values()}) < 2
+
+
+def _is_dim_labels(text: str) -> bool:
+    left, _, rest = text.partition("_")
+    right, _, result = rest.partition("->")
+    digits: set[int] = set()
+    for group, letters in ((left, "bf"), (right, "io"), (result, "bf")):
+        labels = group.replace("?", "")
+        if len(set(labels)) != len(labels) or not set(letters) <= set(labels):
+            return False
+        digits.add(len(labels))
+    return len(digits) == 1
+
+
+def keys_of(text: str) -> list[str]:
+    """The keys of an instruction's or a header's own attributes, each as often as it stands."""
+    keys: list[str] = []
+    depth = 0
+    for part in _PART.finditer(text):
+        mark = part.group()
+        if part[2]:
+            if depth == 0:
+                keys.append(part[2][:-1])
+        elif mark in "[({":
+            depth += 1
+        elif mark in "])}":
+            depth -= 1
+    return keys
+
+
+def declared_shapes(instruction: Instruction) -> list[tuple[str, str]]:
+    """Operand name and shape where the operands tell shapes; paths and nested ones left out."""
+    if "[" not in instruction.arguments or instruction.opcode in {"constant", "parameter"}:
+        return []
+    found: list[tuple[str, str]] = []
+    for piece in split_list(squeezed(instruction.arguments)):
+        operand = _OPERAND.fullmatch(piece)
+        if operand is not None and operand["shape"] and not operand["path"]:
+            found.append((operand["name"], operand["shape"].strip()))
+    return found
+
+
+def split_list(text: str) -> list[str]:
+    """Cut a squeezed text at the commas outside of brackets."""
+    pieces: list[str] = []
+    start = depth = 0
+    for part in re.finditer(r"[\[({]|[\])}]|,", text):
+        mark = part.group()
+        if mark == ",":
+            if depth == 0:
+                pieces.append(text[start : part.start()])
+                start = part.end()
+        else:
+            depth += 1 if mark in "[({" else -1
+    return [*pieces, text[start:]] if text else []

@@ -1,0 +1,226 @@
+"""Whether shapes and literals are sound: types, ranks, layouts, counts and ranges of elements.
+
+Given text and typed shapes, gives why one is not sound, or None. After hlo_parser.cc
+(ParseShape, ParseLayout, ParseLiteral); which order of dimensions a layout has is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from hlo_parser.value_forms import squeezed
+
+if TYPE_CHECKING:
+    from hlo_parser.shapes import Shape
+
+TYPE_WORDS: Final = frozenset(
+    (
+        "pred s1 s2 s4 s8 s16 s32 s64 u1 u2 u4 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128 f8e5m2 "
+        "f8e4m3 f8e4m3fn f8e4m3b11fnuz f8e4m3b11 f8e3m4 f8e5m2fnuz f8e4m3fnuz f4e2m1fn f8e8m0fnu "
+        "f6e3m2fn f6e2m3fn token opaque"
+    ).split()
+)
+"""Element types of all releases so far (xla_data.proto, PrimitiveType)."""
+
+_LEAF = re.compile(
+    r"([a-z][a-z0-9]*+)\[([^\]]*+)\](\{(?:[^{}()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\})?+"
+)
+_SIZE = re.compile(r"(?:<=)?+\d{1,19}|\?")
+_LAYOUT = re.compile(
+    r"(?P<order>(?:\d++(?:,\d++)*+)?+)(?::(?:D\([^()]*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
+    r"(?:L\(\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(\d++\))?+(?:S\(\d++\))?+"
+    r"(?:SC(?:\([\d:,]*+\))++)?+(?:P\(.*\))?(?:M\(\d++\))?+)?"
+)
+_TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
+_INT = re.compile(r"-?\d{1,25}")
+_FLOAT = re.compile(
+    r"-?(?:\d++(?:\.\d*+)?+(?:[eE][+-]?\d++)?+|(?<=-)\.\d++(?:[eE][+-]?\d++)?+|inf|"
+    r"nan(?:\(0x[0-9a-fA-F]++\))?+)"
+)
+_NAN_PAYLOAD = re.compile(r"nan\((0x[0-9a-fA-F]++)\)")
+_INT_TYPE = re.compile(r"([su])(\d++)")
+_LARGEST = {
+    "f16": 65520.0,
+    "bf16": 3.39e38,
+    "f32": 3.4028236e38,
+    "c64": 3.4028236e38,
+    "f8e5m2": 57344.0,
+    "f8e5m2fnuz": 57344.0,
+    "f8e4m3": 240.0,
+    "f8e4m3fn": 448.0,
+    "f8e4m3fnuz": 240.0,
+    "f8e4m3b11fnuz": 30.0,
+    "f8e3m4": 15.5,
+    "f4e2m1fn": 6.0,
+}
+_LAYOUT_TEXT = re.compile(r"\{[^{}]*+\}")
+
+
+def shape_fault(text: str) -> str | None:
+    """Why a shape is not sound."""
+    for leaf in _LEAF.finditer(squeezed(text)):
+        element_type, sizes, layout = leaf[1], leaf[2], leaf[3]
+        if element_type not in TYPE_WORDS:
+            return f"unknown element type {element_type}"
+        dimensions = sizes.split(",") if sizes else []
+        if not all(_SIZE.fullmatch(size) for size in dimensions):
+            return "a dimension is a size, a bound or '?'"
+        if dimensions and element_type in {"token", "opaque"}:
+            return f"{element_type} has no dimensions"
+        if layout:
+            form = _LAYOUT.fullmatch(layout[1:-1])
+            if form is None:
+                return "not a layout"
+            ranks = form["order"].count(",") + 1 if form["order"] else 0
+            if ranks != len(dimensions):
+                return f"a layout of {ranks} dimensions for a shape of {len(dimensions)}"
+    return None
+
+
+def leaf_count(text: str) -> int:
+    """How many arrays a shape holds."""
+    return len(_LEAF.findall(squeezed(text)))
+
+
+def compatible(left: str, right: str) -> bool:
+    """Whether two shapes agree in types and dimensions; unknown ones agree with all."""
+    if not left or not right or "?" in left or "?" in right:
+        return True
+    return _plain(left) == _plain(right)
+
+
+def _plain(text: str) -> str:
+    return _LAYOUT_TEXT.sub("", squeezed(text)).replace("<=", "").replace(" ", "")
+
+
+class _LiteralFault(Exception):
+    """Why a literal is not sound."""
+
+
+def literal_fault(shape: Shape, text: str) -> str | None:
+    """Why a literal is none of this shape."""
+    text = _NAN_PAYLOAD.sub(r"nan", text)
+    reading = _Literal([t for t in _TOKEN.findall(text) if not t.startswith(("/*", "//"))])
+    try:
+        reading.value(shape)
+        reading.expect("")
+    except _LiteralFault as fault:
+        return str(fault)
+    return None
+
+
+class _Literal:
+    """The tokens of one literal, read from front to back."""
+
+    __slots__ = ("place", "tokens")
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.place = 0
+
+    def next(self) -> str:
+        self.place += 1
+        return self.tokens[self.place - 1] if self.place <= len(self.tokens) else ""
+
+    def expect(self, token: str) -> None:
+        found = self.next()
+        if found != token:
+            raise _LiteralFault(f"expected {token or 'the end'!r} in the literal, found {found!r}")
+
+    def value(self, shape: Shape) -> None:
+        if shape.kind == "tuple":
+            self.expect("(")
+            for number, element in enumerate(shape.elements):
+                if number:
+                    self.expect(",")
+                self.value(element)
+            self.expect(")")
+        elif shape.kind in {"token", "opaque"}:
+            raise _LiteralFault(f"a constant of type {shape.element_type}")
+        elif shape.kind == "array":
+            self.array(shape)
+
+    def array(self, shape: Shape) -> None:
+        sizes, here = shape.dimensions, self.tokens[self.place : self.place + 3]
+        if sizes and here == ["{", "...", "}"]:
+            self.place += 3
+            return
+        if not sizes or (here[0:1] != ["{"] and 0 not in sizes):
+            # One element alone stands for an array too: XLA does not miss the others.
+            self.scalar(shape.element_type, self.next())
+            return
+        counts: list[int] = []
+        while True:
+            token = self.next()
+            if token == ",":
+                continue
+            if token == "{":
+                self.open(counts, sizes)
+            elif token == "}":
+                self.close(counts, sizes, shape.is_dynamic)
+                if not counts:
+                    return
+            elif len(counts) < len(sizes):
+                raise _LiteralFault(
+                    f"a literal nests {len(sizes)} deep, found {token or 'the end'!r}"
+                )
+            else:
+                counts[-1] += 1
+                self.scalar(shape.element_type, token)
+
+    @staticmethod
+    def open(counts: list[int], sizes: tuple[int, ...]) -> None:
+        if len(counts) == len(sizes):
+            raise _LiteralFault(f"a literal nests {len(sizes)} deep")
+        if counts:
+            counts[-1] += 1
+        counts.append(0)
+
+    @staticmethod
+    def close(counts: list[int], sizes: tuple[int, ...], is_dynamic: bool) -> None:
+        if not counts:
+            raise _LiteralFault("a literal opens with '{'")
+        count, size = counts[-1], sizes[len(counts) - 1]
+        if count != size and not is_dynamic:
+            raise _LiteralFault(f"a literal of {size} elements, found {count}")
+        counts.pop()
+
+    def scalar(self, element_type: str, token: str) -> None:
+        if element_type in {"c64", "c128"}:
+            if token != "(":
+                raise _LiteralFault("a complex number stands in parentheses")
+            _number("f64", self.next())
+            self.expect(",")
+            _number("f64", self.next())
+            self.expect(")")
+        else:
+            _number(element_type, token)
+
+
+def _number(element_type: str, token: str) -> None:
+    if element_type == "pred":
+        if token not in {"true", "false", "0", "1"}:
+            raise _LiteralFault(f"expected true or false, found {token!r}")
+        return
+    integer = _INT_TYPE.fullmatch(element_type)
+    if integer is None:
+        _float(element_type, token)
+        return
+    if _INT.fullmatch(token) is None:
+        raise _LiteralFault(f"expected an integer, found {token!r}")
+    bits = int(integer[2])
+    least, most = (
+        (-(1 << bits - 1), (1 << bits - 1) - 1) if integer[1] == "s" else (0, (1 << bits) - 1)
+    )
+    if not least <= int(token) <= most:
+        raise _LiteralFault(f"{token} is out of the range of {element_type}")
+
+
+def _float(element_type: str, token: str) -> None:
+    if _FLOAT.fullmatch(token) is None:
+        raise _LiteralFault(f"expected a number, found {token!r}")
+    if token.lstrip("-") not in {"inf", "nan"}:
+        value = abs(float(token))
+        if value > _LARGEST.get(element_type, 1.7976931348623157e308):
+            raise _LiteralFault(f"{token} is out of the range of {element_type}")
