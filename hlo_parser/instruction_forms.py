@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser import patterns
-from hlo_parser.literal_forms import TYPE_WORDS, leaf_count, literal_fault, shape_fault
+from hlo_parser.literal_forms import TYPE_WORDS, literal_fault, shape_fault
 from hlo_parser.opcodes import form_of
 from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import STRING, squeezed, value_fault
@@ -36,12 +36,12 @@ _NEEDS_SHAPE = frozenset(
         "dynamic-update-slice opt-barrier"
     ).split()
 )
+# Old dumps do name instructions s1, s2, u1 or u2: these became types in 2024.
+_TYPE_NAMES = TYPE_WORDS - {"s1", "s2", "u1", "u2"}
 _KEYWORDS = frozenset(
     "true false inf nan HloModule ENTRY ROOT FileNames FunctionNames FileLocations StackFrames "
     "maximal replicated manual last_tile_dim_replicate shard_as shard_like unknown".split()
 )
-_TWO_BRANCHES = ("true_computation", "false_computation")
-_MANY_BRANCHES = ("branch_computations",)
 _ONE_DIMENSION = frozenset("concatenate sort get-dimension-size set-dimension-size scan".split())
 
 
@@ -73,7 +73,7 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
 
 def is_reserved(name: str, text: str) -> bool:
     """Whether XLA reads the name as a type or keyword, so that it is none; `text` defines it."""
-    return name in TYPE_WORDS or (name in _KEYWORDS and f"%{name}" not in text)
+    return name in _TYPE_NAMES or (name in _KEYWORDS and f"%{name}" not in text)
 
 
 def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
@@ -135,28 +135,6 @@ def _together_fault(instruction: Instruction) -> Fault | None:
         return Fault("the parts of a window have the rank of its size", "window=")
     if "dim_labels" in attributes and not _is_dim_labels(attributes["dim_labels"]):
         return Fault("dim_labels name each dimension once, in three groups alike", "dim_labels=")
-    return None
-
-
-def shapes_fault(instruction: Instruction, operands: list[Shape]) -> Fault | None:
-    """The first fault that depends on the shapes of the operands; unknown ones give none."""
-    opcode, attributes = instruction.opcode, instruction.attributes
-    first = operands[0] if operands else None
-    if opcode == "parameter" and "parameter_replication" in attributes:
-        leaves = leaf_count(instruction.shape.text)
-        if attributes["parameter_replication"].count(",") + 1 != leaves:
-            return Fault("one value for each array of the parameter", "parameter_replication=")
-    if first is None or first.kind == "unknown":
-        return None
-    if opcode == "broadcast" and "dimensions" not in attributes and first.dimensions:
-        return Fault("broadcast needs the attribute dimensions", opcode)
-    if opcode == "conditional":
-        keys = _TWO_BRANCHES if first.element_type == "pred" else _MANY_BRANCHES
-        branches = [key for key in attributes if key in (*_TWO_BRANCHES, *_MANY_BRANCHES)]
-        if sorted(branches) != sorted(keys):
-            return Fault(f"this conditional needs {' and '.join(keys)}", opcode)
-        if attributes.get("branch_computations", "").strip("{} ") == "" and keys is _MANY_BRANCHES:
-            return Fault("a conditional has branches", "branch_computations=")
     return None
 
 

@@ -41,7 +41,7 @@ _FLOAT = re.compile(
 _NAN_PAYLOAD = re.compile(r"nan\((0x[0-9a-fA-F]++)\)")
 _INT_TYPE = re.compile(r"([su])(\d++)")
 _LARGEST = {
-    "f16": 65520.0,
+    "f16": 65519.9,
     "bf16": 3.39e38,
     "f32": 3.4028236e38,
     "c64": 3.4028236e38,
@@ -213,6 +213,9 @@ def _number(element_type: str, token: str) -> None:
     least, most = (
         (-(1 << bits - 1), (1 << bits - 1) - 1) if integer[1] == "s" else (0, (1 << bits) - 1)
     )
+    if bits == 64:
+        # Kept as bits: either sign is taken.
+        least, most = -(1 << 63), (1 << 64) - 1
     if not least <= int(token) <= most:
         raise _LiteralFault(f"{token} is out of the range of {element_type}")
 

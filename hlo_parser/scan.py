@@ -22,8 +22,12 @@ _SPECIAL = re.compile(
 )
 _LINE_STRING = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
 _LINE_SINGLE = re.compile(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
+_LONG_STRING = re.compile(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S)
+_LINE_START = re.compile(
+    rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
+)
 _START = re.compile(
-    rb"[ \t]*+(?:ROOT[ \t]++)?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
+    rb"[ \t]*+(?:ROOT[ \t\r\n]++)?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
 )
 _CLOSE_LINE = re.compile(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
 _BODY_KEY = re.compile(
@@ -156,6 +160,13 @@ class Scanner:
         return match.end() if match else position
 
 
+def foot_of(computation: Computation) -> str:
+    """What stands behind the closing brace; empty for a text of one instruction."""
+    text = computation.text
+    is_body = Scanner(text.encode("utf-8", "surrogatepass")).head(0) is not None
+    return text.rpartition("}")[2] if is_body else ""
+
+
 def signature_of(computation: Computation) -> str | None:
     """`(names and shapes) -> shape` of a computation's first line; None when it has none."""
     raw = computation.text.encode("utf-8", "surrogatepass")
@@ -195,7 +206,7 @@ class _Statement:
         self.scanner = scanner
         self.data = scanner.data
         self.start = start
-        self.position = start
+        self.position: int = start
         self.stack: list[bytes] = []
         self.nested = 0
         self.assigned = False
@@ -256,12 +267,18 @@ class _Statement:
             if mark == b"'" and self._raw:
                 return
             match = (_LINE_STRING if mark == b'"' else _LINE_SINGLE).match(self.data, place)
-            self.broken |= match is None
-            self.position = match.end() if match else self.scanner.line_end(place)
+            end = match.end() if match else self._long_string_end(mark, place)
+            self.broken |= not end
+            self.position = end or self.scanner.line_end(place)
         elif not self._raw:
             end = self.scanner.skip_blank(place)
             self.broken |= end == place
             self.position = max(end, place + 2)
+
+    def _long_string_end(self, mark: bytes, place: int) -> int:
+        """Behind a string that holds line breaks, but none in front of an instruction; else 0."""
+        match = _LONG_STRING.match(self.data, place) if mark == b'"' else None
+        return 0 if match is None or _LINE_START.search(match.group()) else match.end()
 
     def _begins_another(self, mark: bytes, place: int) -> int:
         """Where a second `[ROOT] name =` on the same line begins; 0 when it is the first."""
@@ -293,6 +310,9 @@ class _Statement:
         following = scanner.skip_blank(self.position)
         if following >= scanner.size:
             return True
+        if data[self.start : place].strip() == b"ROOT":
+            self.position = following
+            return False
         joined = data[last] in b",=" or data[following] in b"," or not self.called
         if not joined or data[following] in b"}" or scanner.starts_instruction(following):
             return True

@@ -19,12 +19,11 @@ from hlo_parser.instruction_forms import (
     instruction_fault,
     is_reserved,
     keys_of,
-    shapes_fault,
     split_list,
 )
 from hlo_parser.literal_forms import compatible, shape_fault
-from hlo_parser.scan import signature_of
-from hlo_parser.shapes import Shape
+from hlo_parser.operand_forms import depends_on_operands, operands_fault
+from hlo_parser.scan import foot_of, signature_of
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
@@ -124,9 +123,12 @@ class _Check:
                 self._fail(computation, "ROOT", "a second {}", instruction)
             root = instruction if instruction.is_root else root
             self._form(computation, instruction)
-            if instruction.opcode in {"broadcast", "conditional", "parameter"}:
-                operands = [Shape(shapes[name]) for name in instruction.operands]
-                fault = shapes_fault(instruction, operands)
+            if depends_on_operands(instruction):
+                operands = [
+                    computation.instructions[computation.position(name)]
+                    for name in instruction.operands
+                ]
+                fault = operands_fault(instruction, operands)
                 if fault is not None:
                     self._fail(computation, fault.word, fault.message, instruction)
             shapes[instruction.name] = instruction.shape.text
@@ -178,7 +180,7 @@ class _Check:
                 self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
 
     def _signature(self, computation: Computation) -> None:
-        for key in keys_of(computation.text.rpartition("}")[2]):
+        for key in keys_of(foot_of(computation)):
             if key != "execution_thread":
                 self._fail(computation, computation.name, f"a computation has no attribute {key}")
         text = signature_of(computation)

@@ -17,11 +17,12 @@ _BLANK = re.compile(rf"({STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++", re.S)
 _IDLE = re.compile(rf"({STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
 
 _STRING = re.compile(STRING, re.S)
+_RESHAPED = re.compile(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
 _KEY = re.compile(r"([a-z_]++)=")
 _BAD_ESCAPE = re.compile(r"^[^\\]*+(?:\\[abfnrtv\\'\"?0-7xXuU][^\\]*+)*+\\")
 
 _NAME = r"%?+[A-Za-z_][A-Za-z0-9_.\-]*+"
-_INT = r"-?\d++"
+_INT = r"-?\d{1,19}+(?!\d)"
 _BOOL = r"(?:true|false)"
 
 
@@ -45,9 +46,13 @@ _INTS = _list(_INT)
 _FLOAT = r"(?:-?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+|-?inf|-?nan(?:\(0x[0-9a-fA-F]++\))?)"
 _DXD = r"\d++(?:x\d++)*+"
 _PAD = r"-?\d++_-?\d++(?:_\d++)?+"
+_WINDOW_PAD = r"-?\d++_-?\d++(?!_)"
 _PADS = rf"{_PAD}(?:x{_PAD})*+"
 _ANY_BRACES = braces(16)
-_WINDOW_PART = rf"(?:(?:size|stride|lhs_dilate|rhs_dilate|rhs_reversal)={_DXD}|pad={_PADS})"
+_WINDOW_PART = (
+    rf"(?:(?:size|stride|lhs_dilate|rhs_dilate|rhs_reversal)={_DXD}|"
+    rf"pad={_WINDOW_PAD}(?:x{_WINDOW_PAD})*+)"
+)
 _INDEX = _list(r"\d++")
 _ALIAS = rf"{_INDEX}:\(\d++,{_INDEX}\)"
 _DIMS = r"\[\d++(?:,\d++)*+\]"
@@ -62,24 +67,27 @@ _MESH = (
 _METADATA_INT = "source_line source_end_line source_column source_end_column stack_frame_id"
 _METADATA_TEXT = "op_type op_name source_file deduplicated_name scheduling_name metadata_payload"
 _METADATA_PART = (
-    rf"(?:{_words(_METADATA_TEXT)}={STRING}|{_words(_METADATA_INT)}={_INT}|"
+    rf"(?:{_words(_METADATA_TEXT)}={STRING}|{_words(_METADATA_INT)}=-?\d{{1,10}}|"
     rf"profile_type=\{{\d++\}}|preserve_layout={_BOOL})"
 )
 METADATA: Final = rf"\{{(?:{_METADATA_PART}(?:[ ,]?{_METADATA_PART})*+)?+\}}"
 _SUBGROUP = _words("maximal replicated manual unreduced")
 _TILED = rf"devices={_DIMS}(?:<={_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)++)"
 _OLD = (
-    rf"(?:replicated|manual|unknown|unreduced|maximal device=\d++|{_TILED}|"
+    rf"(?:replicated|manual|unknown|unreduced|maximal device=\d++(?: device=\d++)*+|{_TILED}|"
     rf"last_tile_dim_replicate|last_tile_dims={_list(_SUBGROUP)}|shard_as \d++|"
     rf"shard_like \d++|metadata=(?:{METADATA}|{_list(METADATA)}))"
 )
 _DIMENSION = rf"\{{(?:(?:{_AXIS}|\?)(?:,(?:{_AXIS}|\?))*+)?+\}}"
-_NAMED_PART = rf"(?:(?:replicated|unreduced|manual)(?:=[a-z]*+{_AXES})?+|metadata=(?:{METADATA}|{_list(METADATA)}))"
+_NAMED_PART = (
+    rf"(?:(?:replicated|unreduced|manual)(?:=[a-z]*+{_AXES})?+|"
+    rf"metadata=(?:{METADATA}|{_list(METADATA)}))"
+)
 _NAMED = (
     rf"{_MESH}(?:,\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\])?+(?:,{_NAMED_PART})*+|"
     rf"maximal_mesh\[device_id=\d++\](?:,{_NAMED_PART})*+"
 )
-_ONE_SHARDING = rf"\{{(?:{_OLD}(?: ?{_OLD})*+|{_NAMED})\}}"
+_ONE_SHARDING = rf"\{{(?!last_tile|shard_|metadata)(?:{_OLD}(?: ?{_OLD})*+|{_NAMED})\}}"
 SHARDING: Final = rf"(?:{_ONE_SHARDING}|{_list(_ONE_SHARDING)})"
 _LAYOUTS = _list(patterns.SHAPE_TEXT.replace(", ", ",").replace("(?!\\))|(?=\\))", "|(?=\\))"))
 _ALGORITHM = (
@@ -87,6 +95,7 @@ _ALGORITHM = (
     r"bf16_bf16_f32(?:_x[369])?+|tf32_tf32_f32(?:_x3)?+|f32_f32_f32|f64_f64_f64)|"
     r"rng_(?:default|three_fry|philox))"
 )
+_DOMAIN_PART = rf'(?:kind="sharding"|(?:entry|exit)={SHARDING})'
 _NUMBER = rf"(?:{_FLOAT})"
 _JSON = rf"(?:{STRING}|\{{.*\}})"
 _PATTERNS: dict[str, str] = {
@@ -125,6 +134,7 @@ _PATTERNS: dict[str, str] = {
     "control-predecessors": _list(_NAME, 1),
     "channel_id": rf"(?:{_INT}|_)",
     "slice_sizes": rf"(?:{_INTS}|{_list(_INTS)})",
+    "outfeed_shape": r"[a-z(].*[\])}]",
     "direction": _words("EQ NE GE GT LE LT"),
     "type": _words("FLOAT TOTALORDER SIGNED UNSIGNED"),
     "order": _words("TOTAL PARTIAL DEFAULT"),
@@ -148,8 +158,8 @@ _PATTERNS: dict[str, str] = {
     r"status_returning(?:_unified)?+))",
     "mode": _words("cross_replica cross_partition cross_replica_and_partition flattened_id"),
     "replica_groups": rf"(?:{_list(_INTS)}|\[\d++,\d++\]<={_DIMS}(?:{_ORDER})?+|{_MESH} ?{_AXES})",
-    "source_target_pairs": _list(r"\{\d++,\d++\}"),
-    "domain": rf'\{{kind="sharding"[, ]entry={SHARDING}[, ]?exit={SHARDING}\}}',
+    "source_target_pairs": _list(rf"\{{{_INT},{_INT}\}}"),
+    "domain": rf"\{{{_DOMAIN_PART}(?:[, ]?{_DOMAIN_PART}){{2}}\}}",
     "sharding": SHARDING,
     "parameter_replication": _list(_BOOL),
     "frontend_attributes": rf"\{{(?:{patterns.KEY}{_JSON}(?:,{patterns.KEY}{_JSON})*)?\}}",
@@ -204,6 +214,10 @@ def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
     if pattern is not None and pattern.fullmatch(plain) is None:
         kind = _KINDS.get((_HEADER_PATTERNS if in_header else _PATTERNS)[key], "another value")
         return f"{key} takes {kind}"
+    if key in {"sharding", "replica_groups"} and not all(
+        _is_order(*found) for found in _RESHAPED.findall(plain)
+    ):
+        return "an order of dimensions has one number for each dimension"
     if key == "metadata":
         keys = _KEY.findall(_STRING.sub("", plain))
         if len(set(keys)) < len(keys):
@@ -211,6 +225,12 @@ def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
         if any(_BAD_ESCAPE.search(string) for string in _STRING.findall(plain)):
             return "a string has an unknown escape"
     return None
+
+
+def _is_order(sizes: str, order: str) -> bool:
+    """Whether `T(1,0)` fits `<=[2,4]`; it may be missing for one dimension alone."""
+    rank = sizes.count(",") + 1
+    return order.count(",") + 1 == rank if order else rank == 1
 
 
 def is_header_key(key: str) -> bool:

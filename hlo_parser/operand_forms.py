@@ -1,0 +1,105 @@
+"""Whether an instruction fits the operands it has: their shapes, their opcodes, their number.
+
+Given an instruction and those its operands name, gives its first fault. What XLA's verifier
+judges later is not judged here; nor is anything where a shape is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hlo_parser.instruction_forms import Fault, split_list
+from hlo_parser.literal_forms import compatible, leaf_count
+from hlo_parser.value_forms import squeezed
+from hlo_parser.values import names_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo_parser.instruction import Instruction
+
+_TWO_BRANCHES = ("true_computation", "false_computation")
+_MANY_BRANCHES = ("branch_computations",)
+_STEP = re.compile(r"(.+)-(start|update|done)")
+_NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
+_ALIKE = frozenset(
+    "add subtract multiply divide maximum minimum power remainder and or xor".split()
+)
+_JUDGED = _ALIKE | frozenset(
+    "broadcast conditional parameter get-tuple-element custom-call".split()
+)
+
+
+def depends_on_operands(instruction: Instruction) -> bool:
+    """Whether there is anything to be judged about its operands."""
+    return instruction.opcode in _JUDGED or _STEP.fullmatch(instruction.opcode) is not None
+
+
+def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    """The first fault that depends on the operands."""
+    opcode, attributes = instruction.opcode, instruction.attributes
+    first = operands[0].shape if operands else None
+    if opcode == "parameter" and "parameter_replication" in attributes:
+        leaves = leaf_count(instruction.shape.text)
+        if attributes["parameter_replication"].count(",") + 1 != leaves:
+            return Fault("one value for each array of the parameter", "parameter_replication=")
+    if first is None or first.kind == "unknown" or any(instruction.operand_paths):
+        return None
+    if opcode == "broadcast" and "dimensions" not in attributes and first.dimensions:
+        return Fault("broadcast needs the attribute dimensions", opcode)
+    if opcode == "get-tuple-element" and instruction.shape.kind == "unknown":
+        return Fault("the operand has no such element", opcode)
+    if opcode in _ALIKE and instruction.shape.text not in instruction.text:
+        left, right = (operand.shape.text for operand in operands)
+        return None if compatible(left, right) else Fault("operands of two shapes", opcode)
+    if opcode == "conditional":
+        return _conditional_fault(instruction, operands)
+    if opcode == "custom-call":
+        return _constraints_fault(instruction, operands)
+    return _async_fault(instruction, operands[0])
+
+
+def _conditional_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    index = operands[0].shape
+    if index.element_type not in {"pred", "s32"} or index.dimensions:
+        return Fault("the first operand tells the branch: pred[] or s32[]", "conditional")
+    keys = _TWO_BRANCHES if index.element_type == "pred" else _MANY_BRANCHES
+    given = [key for key in instruction.attributes if key in (*_TWO_BRANCHES, *_MANY_BRANCHES)]
+    if sorted(given) != sorted(keys):
+        return Fault(f"this conditional needs {' and '.join(keys)}", "conditional")
+    branches = sum(len(names_from_text(instruction.attributes[key])) for key in keys)
+    if branches != len(operands) - 1 or not branches:
+        return Fault(f"{branches} branches for {len(operands) - 1} operands", "conditional")
+    return None
+
+
+def _constraints_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    text = instruction.attributes.get("operand_layout_constraints")
+    if text is None:
+        return None
+    for shape, operand in zip(split_list(squeezed(text)[1:-1]), operands, strict=False):
+        if not compatible(shape, operand.shape.text):
+            return Fault(f"{operand.name} has another shape", "operand_layout_constraints=")
+    return None
+
+
+def _async_fault(instruction: Instruction, operand: Instruction) -> Fault | None:
+    step = _STEP.fullmatch(instruction.opcode)
+    if step is None or step[1] in _NATIVE:
+        return None
+    shape = instruction.shape
+    if step[2] != "done" and shape.kind != "unknown":
+        elements = shape.elements
+        if len(elements) < 2 or elements[0].kind != "tuple":
+            return Fault("the shape is a tuple: that of the operands, the result", step[0])
+    if step[2] == "start":
+        return None
+    before = _STEP.fullmatch(operand.opcode)
+    if before is None or before[2] == "done" or before[1] != step[1]:
+        return Fault(f"{step[0]} takes {step[1]}-start or {step[1]}-update", step[0])
+    for key in ("calls", "async_execution_thread"):
+        given, told = instruction.attributes.get(key), operand.attributes.get(key)
+        if given is not None and told is not None and given != told:
+            return Fault(f"{key} is not that of {operand.name}", f"{key}=")
+    return None
