@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from app.cli.main import main
+from app.ingest.log_text import log_text
 from app.model.report import Report
 from app.service import Log, Question
 from app.service import analyze as _analyze
@@ -29,8 +30,7 @@ def analyze(
     """
     logs = ()
     if log is not None:
-        text = Path(log).read_bytes().decode("utf-8", "backslashreplace")
-        logs = (Log(Path(log).name, text),)
+        logs = (Log(Path(log).name, log_text(Path(log).read_bytes(), str(log))),)
     question = Question(logs=logs, flags=flags, release=release, hung=hung)
     return _analyze(None if path is None else Path(path), settings or Settings(), question=question)
 

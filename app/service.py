@@ -4,6 +4,7 @@ Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. 
 stands in its own room; here they are put in order.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -27,6 +28,8 @@ from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
 from app.rules.frame import run_rules
 from app.settings import Settings
+
+_RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,10 @@ def examine(
 ) -> Analysis:
     """Like `analyze`, and keeps the parsed contents for a bundle."""
     question = question or Question()
+    if question.release is not None and not _RELEASE.fullmatch(question.release):
+        raise UsageError(
+            "no jaxlib release", place=question.release, next_step="Give one such as 0.4.30."
+        )
     if source is None and not question.logs:
         raise UsageError("nothing to analyse: give a dump, a log, or both")
     contents = (

@@ -59,7 +59,8 @@ class Settings:
     job_timeout_s: int = 120
     """Seconds any job may take from start to end; a large upload gets more in proportion."""
     job_memory_bytes: int = 4 * _GIB
-    """Bytes of address space a job's process may have."""
+    """Bytes of address space a job's process may have; a large upload gets more in proportion, up
+    to eight times this."""
 
     data_dir: Path = field(default_factory=_default_data_dir)
     """Folder of the server's database and files; made when missing."""

@@ -77,9 +77,21 @@ def failing_module(
     if unfinished:
         module = max(unfinished, key=lambda m: (m.role == "user", len(m.dumps), m.id))
         return module, f"module {module.id} has no text after all optimizations"
+    if _dies_in_a_pass(cause):
+        return (
+            None,
+            "every module of this dump was optimized to the end: is the log of another run?",
+        )
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
     return None, "every module in the dump was optimized to the end"
+
+
+def _dies_in_a_pass(cause: CheckFailure) -> bool:
+    """Whether the failure belongs to a pass, which leaves no text after all optimizations."""
+    if cause.file is None or knowledge.is_outside_passes(cause.file):
+        return False
+    return bool(knowledge.passes_of_file(cause.file, cause.condition))
 
 
 def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> ModuleHistory | None:
@@ -96,7 +108,8 @@ def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> Mod
 
 def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
     if cause.failed_after == "pipeline-start":
-        return _Pass(None, "certain", "the verifier refused the module before any pass had run")
+        how = "the verifier refused the module at the start of a pipeline, before its first pass"
+        return _Pass(None, "certain", how)
     if cause.failed_after:
         return _Pass(cause.failed_after, "certain", "the log says `Failed after`")
     last = module.last.name if module else None

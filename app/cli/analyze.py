@@ -10,6 +10,7 @@ from pathlib import Path
 from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_output
 from app.errors import NotADump, UsageError
+from app.ingest.log_text import log_text
 from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
 from app.model.report import Report, Severity
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
-        logs=tuple(Log(name, _read_text(name)) for name in arguments.log),
+        logs=tuple(Log(name, log_text(_read_bytes(name), name)) for name in arguments.log),
         flags=_text_or_file(arguments.flags),
         release=arguments.release,
         hung=arguments.hung,
@@ -115,14 +116,15 @@ def _source(path: str | None) -> Generator[Path | None]:
 
 
 def _text_or_file(value: str) -> str:
-    return _read_text(value[1:]) if value.startswith("@") else value
+    if not value.startswith("@"):
+        return value
+    return _read_bytes(value[1:]).decode("utf-8", "backslashreplace")
 
 
-def _read_text(name: str) -> str:
+def _read_bytes(name: str) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise NotADump(
             f"cannot read: {error.strerror}", place=name, next_step="Check the path."
         ) from error
-    return data.decode("utf-8", "backslashreplace")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from app.cli import analyze, diff, explain, parse, rules, serve
 from app.cli.output import complain
 from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
+from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
 _COMMANDS = (analyze, parse, diff, serve, rules, explain)
@@ -56,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="hloscope",
         description="Reads an XLA dump and the log of the failed run, and says what happened.",
     )
+    parser.add_argument("--version", action="version", version=f"hloscope {tool_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_parser(commands)

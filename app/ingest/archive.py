@@ -153,7 +153,8 @@ def _refuse_foreign(start: bytes, name: str) -> None:
         raise NotADump(
             "neither an archive nor a text of XLA",
             place=name,
-            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz.",
+            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
+            "is given as a log (--log, log=).",
         )
 
 

@@ -284,7 +284,8 @@ class _Loader:
         return NotADump(
             "neither an archive nor a text of XLA",
             place=self._opened.name,
-            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz.",
+            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
+            "is given as a log (--log, log=).",
         )
 
     def _remark_on_folders(self) -> None:

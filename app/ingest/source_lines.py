@@ -43,7 +43,11 @@ def _snippet(source: Source, folders: Sequence[Path]) -> Snippet | None:
         lines = _lines_of(path)
         if 1 <= source.line <= len(lines):
             first = max(1, source.line - _CONTEXT)
-            return Snippet(first_line=first, lines=tuple(lines[first - 1 : source.line + _CONTEXT]))
+            return Snippet(
+                first_line=first,
+                lines=tuple(lines[first - 1 : source.line + _CONTEXT]),
+                file=str(path),
+            )
     return None
 
 

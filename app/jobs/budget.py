@@ -13,6 +13,9 @@ sent; one packed 600 : 1, which is honest too, holds forty-six times as much tex
 _MEMORY_PER_BYTE = 64
 """Bytes of address space for each byte as sent; that dump took 12."""
 
+_MEMORY_TIMES = 8
+"""At most so many times the setting, however much was sent: the machine has others to serve."""
+
 _BUNDLE_BYTES = 8 << 30
 
 
@@ -20,7 +23,10 @@ def limits_for(settings: Settings, sent_bytes: int) -> Limits:
     """The limits of the analysis of an upload of `sent_bytes`."""
     extra_s = _SECONDS_PER_MIB * sent_bytes // (1 << 20)
     return Limits(
-        memory_bytes=settings.job_memory_bytes + _MEMORY_PER_BYTE * sent_bytes,
+        memory_bytes=min(
+            settings.job_memory_bytes + _MEMORY_PER_BYTE * sent_bytes,
+            settings.job_memory_bytes * _MEMORY_TIMES,
+        ),
         cpu_s=settings.job_cpu_s + extra_s,
         wall_s=settings.job_timeout_s + 2 * extra_s,
         file_bytes=_BUNDLE_BYTES,

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Lines around a place; `first_line` is the 1-based number of the first of them."""
+    """Lines around a place; `first_line` is the 1-based number of the first of them.
+
+    `file` is the path that was read: a file of that name nearby, not surely the one compiled.
+    """
 
     first_line: int
     lines: tuple[str, ...]
+    file: str = ""
 
 
 SourceLines = Mapping[tuple[str, int], Snippet]

@@ -123,7 +123,7 @@ def _culprit_view(
         standing = passes.get((culprit.module, culprit.dump), "")
     origin = ""
     if source is not None:
-        origin = "stated in the dump" if culprit.stated else "inferred"
+        origin = "line stated in the dump" if culprit.stated else "line inferred"
     snippet = source_lines.get((source.file, source.line)) if source else None
     return CulpritView(
         role=culprit.role,
@@ -140,6 +140,7 @@ def _culprit_view(
             for frame in (source.frames if source else ())
         ),
         snippet=_snippet_view(snippet, source.line) if snippet and source else (),
+        snippet_file=snippet.file if snippet else "",
     )
 
 
@@ -149,7 +150,9 @@ def _where(culprit: Culprit, standing: str) -> str:
     if culprit.instruction and culprit.computation:
         parts.append(f"in {culprit.computation}")
     where = " ".join(parts)
-    return ", ".join(part for part in (where, f"after {standing}" if standing else "") if part)
+    # Some dump points are called `after optimizations` or `before optimizations` already.
+    when = standing if standing.startswith(("after ", "before ")) else f"after {standing}"
+    return ", ".join(part for part in (where, when if standing else "") if part)
 
 
 def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:

@@ -81,6 +81,7 @@ class CulpritView:
     op_name: str
     frames: tuple[str, ...]
     snippet: tuple[SourceLineView, ...]
+    snippet_file: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,8 @@ def _print_culprits(culprits: Sequence[Culprit], console: Console, snippets: Sou
 
 
 def _print_snippet(snippet: Snippet, marked: int, console: Console) -> None:
+    if snippet.file:
+        console.print(_indented(Text(f"as {visible(snippet.file)} has it", style="dim"), 4))
     for number, line in enumerate(snippet.lines, start=snippet.first_line):
         here = number == marked
         text = Text(f"{'>' if here else ' '} {number:5} | ", style="bold" if here else "dim")

@@ -110,6 +110,8 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     target = target_text(environment)
     if target:
         facts.append(("Compiled for", target))
+    if finding is not None:
+        facts += _first_thing_to_try(finding)
     return tuple(facts)
 
 
@@ -126,6 +128,13 @@ def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
     return facts
 
 
+def _first_thing_to_try(finding: Finding) -> list[tuple[str, str]]:
+    for workaround in finding.workarounds:
+        if workaround.flags and workaround.verified is not False:
+            return [("Try", " ".join(workaround.flags))]
+    return []
+
+
 def culprit_text(culprit: Culprit) -> str:
     """`while.17, prog1.py:55`, and whether the line was inferred."""
     name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or "unnamed"
@@ -138,7 +147,8 @@ def culprit_text(culprit: Culprit) -> str:
 def died_in(failure: Failure) -> str:
     """The pass XLA died in and how sure that is, as far as it is known."""
     if failure.pass_ is None:
-        return "a pass that neither log nor dump names"
+        known = failure.confidence in ("certain", "likely") and failure.how
+        return known.partition("; ")[0] if known else "a pass that neither log nor dump names"
     return f"{failure.pass_} ({CONFIDENCE_WORDS[failure.confidence]})"
 
 

@@ -10,6 +10,7 @@ from app.model.report import Culprit, Evidence
 from hlo_parser import Computation, Instruction
 
 _QUOTE_LIMIT = 400
+_NAME_LIMIT = 120
 
 
 def quote(text: str) -> str:
@@ -83,8 +84,12 @@ def loop_culprit(
 
 def place(culprit: Culprit) -> str:
     """`while.17 (prog1.py:55)`, or the bare name where no source is known."""
-    name = culprit.instruction or "?"
+    name = _short(culprit.instruction or "?")
     source = culprit.source
     if source is None:
         return name
     return f"{name} ({source.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{source.line})"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME_LIMIT else f"{name[: _NAME_LIMIT - 1]}…"

@@ -40,14 +40,20 @@ def check(facts: Facts) -> Iterable[Finding]:
         return
     for history in facts.modules:
         if history.role == "user" and not history.complete and _comes_from_a_dump(history):
-            yield _finding(history)
+            yield _finding(history, is_cut=_is_cut(facts))
 
 
 def _comes_from_a_dump(history: ModuleHistory) -> bool:
     return any(dump.name.kind in _WRITTEN_ON_THE_WAY for dump in history.dumps)
 
 
-def _finding(history: ModuleHistory) -> Finding:
+def _is_cut(facts: Facts) -> bool:
+    return facts.dump is not None and any(
+        skipped.code == "truncated" for skipped in facts.dump.coverage.skipped
+    )
+
+
+def _finding(history: ModuleHistory, *, is_cut: bool) -> Finding:
     last = history.last
     where = f"after {last.name.after}" if last.name.after else "before the first pass"
     return Finding(
@@ -58,12 +64,17 @@ def _finding(history: ModuleHistory) -> Finding:
         title=f"The compile of {history.name} did not reach its end in this dump",
         message=(
             f"The newest text of {history.id} is from {where}, and there is none from after all "
-            "optimizations. If the run died, its log says how: give it, too. The dump may also "
-            "be cut off, or made while the compile was running."
+            "optimizations. "
+            + (
+                "The archive is cut off, so later texts may be missing."
+                if is_cut
+                else "If the run died, its log says how: send it together with the dump. The dump "
+                "may also be cut off, or made while the compile was running."
+            )
         ),
         culprits=(Culprit(module=history.id, dump=last.index, stated=False, role="module"),),
         evidence=(dump_evidence(last, f"the newest of {len(history.dumps)} texts"),),
-        workarounds=(Workaround(text="Add the log of the run."),),
+        workarounds=(Workaround(text="Send the dump again, with the log of the run."),),
         unknown=("whether the compiler died here",),
     )
 

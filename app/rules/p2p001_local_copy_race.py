@@ -36,6 +36,7 @@ from app.rules.citing import instruction_culprit, instruction_evidence, loop_cul
 from app.rules.frame import Rule
 
 _FLAG = "xla_gpu_use_memcpy_local_p2p"
+_FIXED = "0.6.0"
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -50,11 +51,16 @@ def check(facts: Facts) -> Iterable[Finding]:
             loop = tracked.occurrences.get(history.last.index)
             rings = find_permute_rings(history.last.module, loop) if loop is not None else ()
             if rings:
-                yield _finding(history, tracked, rings, is_known=is_known)
+                yield _finding(facts, history, tracked, rings, is_known=is_known)
 
 
 def _finding(
-    history: ModuleHistory, tracked: LoopHistory, rings: Sequence[PermuteRing], *, is_known: bool
+    facts: Facts,
+    history: ModuleHistory,
+    tracked: LoopHistory,
+    rings: Sequence[PermuteRing],
+    *,
+    is_known: bool,
 ) -> Finding:
     dump = history.last
     loop = tracked.occurrences[dump.index]
@@ -75,7 +81,7 @@ def _finding(
             f"{_ways(rings)} in loop {place(around)}. {_FLAG} {state}: then devices of one process "
             "copy into each other's buffers, and if nothing orders the copies a value is "
             "overwritten before it is read. Wrong numbers, no error. The graph alone cannot prove "
-            "it: run once with the flag off and compare."
+            f"it: run once with the flag off and compare. {_fixes(facts)}"
         ),
         culprits=(*permutes, around),
         evidence=(
@@ -91,6 +97,19 @@ def _finding(
         + (() if is_known else (f"whether {_FLAG} is on: give the run's XLA_FLAGS with --flags",)),
         upstream=knowledge.upstream("openxla/xla#19555", "openxla/xla#23793"),
     )
+
+
+def _fixes(facts: Facts) -> str:
+    """Whether the faults known upstream may be in the release that compiled this."""
+    releases = facts.environment.jaxlib.releases
+    if not releases:
+        return (
+            "The faults known upstream are fixed in 0.4.38 and 0.6.0: whether yours has them "
+            "depends on the jaxlib release, which no file says (--release)."
+        )
+    if min(map(knowledge.release_key, releases)) >= knowledge.release_key(_FIXED):
+        return "The faults known upstream are fixed in this release; another may remain."
+    return f"This release is older than {_FIXED}, the first with both known fixes."
 
 
 def _ways(rings: Sequence[PermuteRing]) -> str:

@@ -126,7 +126,7 @@ def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
         f"{_DOUBLE_BUFFERING} runs in a later pipeline than the collective pipeliner, so it had "
         "not touched any loop when the compiler died."
     )
-    if history is None:
+    if history is None or not any(dump.name.after for dump in history.dumps):
         yield RuledOut(hypothesis=_SUSPICION, why=why)
         return
     ran = [d for d in history.dumps if d.name.after == _DOUBLE_BUFFERING]

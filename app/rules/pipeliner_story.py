@@ -53,7 +53,7 @@ def read_story(facts: Facts) -> Story:
 def _story_of_dump(facts: Facts) -> Story:
     history = facts.failing
     if history is None:
-        return _log_only_story()
+        return _log_only_story(has_dump=bool(facts.modules))
     tracked = {
         loop.occurrences[history.last.index].name: loop
         for loop in facts.loops.get(history.id, ())
@@ -177,6 +177,8 @@ def _nested_loops_story(scene: _Scene) -> Story:
         for i in c.instructions
     )
     unknown = (_UNKNOWN_EARLY if early else _UNKNOWN_NO_CONTAINER,)
+    if scene.history.last.module.unparsed:
+        unknown = ("which all-gather: the newest text is cut off or could not all be read",)
     if not nests:
         return Story(
             "possible",
@@ -205,14 +207,18 @@ def _nested_loops_story(scene: _Scene) -> Story:
     )
 
 
-def _log_only_story() -> Story:
+def _log_only_story(*, has_dump: bool) -> Story:
+    missing = (
+        "the loop, the all-gathers and their source lines: every module of this dump was optimized "
+        "to the end, so the log is of another run, or the module that died is missing"
+        if has_dump
+        else "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
+        "--xla_dump_hlo_pass_re=.* and add the dump"
+    )
     return Story(
         confidence="likely",
-        message=f"{_MECHANISM} Which loop and which all-gather: a dump would say.",
-        unknown=(
-            "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
-            "--xla_dump_hlo_pass_re=.* and add the dump",
-        ),
+        message=f"{_MECHANISM} Which loop and which all-gather: the dump of this run would say.",
+        unknown=(missing,),
     )
 
 
@@ -284,7 +290,7 @@ def _count(number: int, noun: str) -> str:
 
 def _newest_text(history: ModuleHistory) -> Evidence:
     name = history.last.name
-    after = f"the newest text is from after {name.after}" if name.after else "the only text"
+    after = f"the newest text is from after {name.after}" if name.after else "the newest text"
     return dump_evidence(
         history.last, f"{after}; the pass that died left none, and it may have been any later one"
     )

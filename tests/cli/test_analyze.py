@@ -149,7 +149,24 @@ def test_an_archive_that_breaks_off_keeps_its_whole_members(
     assert "truncated" in {skipped["code"] for skipped in coverage["skipped"]}
 
 
-@pytest.mark.parametrize("words", [[], ["x", "--json", "-", "--html", "-"]])
+def test_an_archive_given_as_the_log_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", "--log", str(CRASH.archive)]) == 3
+    assert "was given as the log" in capsys.readouterr().err
+
+
+def test_a_log_of_another_run_blames_nothing_in_this_dump(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["analyze", str(dump), "--log", str(CRASH.log), "--json", "-"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["failure"]["module"] is None
+    assert report["findings"][0]["culprits"] == []
+    assert any("another run" in text for text in report["findings"][0]["unknown"])
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["x", "--json", "-", "--html", "-"], ["x", "--release", "banana"]]
+)
 def test_wrong_use_exits_with_2(words: list[str]) -> None:
     assert main(["analyze", *words]) == 2
 
