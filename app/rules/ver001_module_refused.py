@@ -44,8 +44,9 @@ def check(facts: Facts) -> Iterable[Finding]:
 
 
 _BROKEN_INPUT = Story(
-    title="The module was broken before any pass ran",
-    what="XLA refused the module as it was given.",
+    title="The module was broken when a pipeline began",
+    what="XLA refused the module before the first pass of that pipeline: it was given so, or an "
+    "earlier pass broke it unseen.",
     tries=(
         Try("Repair the instruction that the message names; its line is given where known."),
         Try("If no one edited or converted the module, update jax and jaxlib together."),

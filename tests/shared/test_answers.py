@@ -132,7 +132,7 @@ FAILING = {
         None,
         "likely",
         [("ppermute.3", 43)],
-        says=("Target 99", "before any pass"),
+        says=("Target 99", "before the first pass"),
     ),
     "fail_ptxas_syntax__jax0.10.2": Answer(
         "PTX001",
