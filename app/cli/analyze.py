@@ -95,6 +95,13 @@ def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
             next_step="Run without --strict to have the report all the same.",
             code="not_understood",
         )
+    unknown = [r for r in report.coverage.remarks if r.startswith("unknown_")]
+    if strict and unknown:
+        raise NotADump(
+            unknown[0],
+            next_step="Run without --strict to have the report all the same.",
+            code="not_understood",
+        )
     if fail_on == "never":
         return 0
     grave = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]

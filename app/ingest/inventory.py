@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from app.ingest.text import Text
+from app.ingest.unknown_forms import UnknownForms
 from app.model.report import Coverage, Skipped, UnparsedLine
 from hlo_parser import Module
 
@@ -34,6 +35,7 @@ class Inventory:
     _skipped: list[Skipped] = field(default_factory=list[Skipped])
     _noted: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     _remarks: list[str] = field(default_factory=list[str])
+    _forms: UnknownForms = field(default_factory=UnknownForms)
 
     def skip(self, name: str, code: str, reason: str, size: int = 0) -> None:
         """A member is left out, or what it holds is not used."""
@@ -61,6 +63,8 @@ class Inventory:
             span = entry.span
             count = max(span.end_line - span.line + 1, 1)
             self._miss(file, span.line, count, entry.text, entry.reason, span.column)
+        for code, what in self._forms.of(module):
+            self.note(code, f"{what[:_SHOWN_CHARACTERS]} in {file}")
         if text.is_odd:
             self.note("encoding", file)
 
@@ -95,6 +99,10 @@ class Inventory:
 
 
 _NOTES = {
+    "unknown_opcode": "{count} lines have an opcode that XLA is not known to have; they are kept "
+    "as they stand (first: {first})",
+    "unknown_attribute": "{count} attributes are not known of their opcode; they are kept as they "
+    "stand (first: {first})",
     "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "

@@ -96,6 +96,19 @@ def test_a_planted_line_is_counted_and_refused_only_strictly(
     assert f"{file.name}:5" in capsys.readouterr().err
 
 
+def test_a_form_that_xla_never_had_is_told(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = dump.iterdir()
+    file.write_text(HLO.replace("negate(x)", "negate(x), sparkle={1,2}"))
+    assert main(["analyze", str(dump), "--json", "-"]) == 0
+    (remark,) = json.loads(capsys.readouterr().out)["coverage"]["remarks"]
+    assert remark.startswith("unknown_attribute: 1 ")
+    assert "sparkle of negate" in remark
+    assert main(["analyze", str(dump), "--strict"]) == 3
+    file.write_text(HLO.replace("negate(x)", "frobnicate(x)"))
+    assert main(["analyze", str(dump), "--strict"]) == 3
+    assert "frobnicate" in capsys.readouterr().err
+
+
 def test_flags_from_a_file(dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "flags").write_text("--xla_gpu_autotune_level=0 --xla_dump_hlo_as_text\n")
     main(["analyze", str(dump), "--flags", f"@{tmp_path / 'flags'}", "--json", "-"])
