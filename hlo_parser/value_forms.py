@@ -162,7 +162,7 @@ _PATTERNS: dict[str, str] = {
     "domain": rf"\{{{_DOMAIN_PART}(?:[, ]?{_DOMAIN_PART}){{2}}\}}",
     "sharding": SHARDING,
     "parameter_replication": _list(_BOOL),
-    "frontend_attributes": rf"\{{(?:{patterns.KEY}{_JSON}(?:,{patterns.KEY}{_JSON})*)?\}}",
+    "frontend_attributes": _list(rf"{patterns.KEY}(?:{STRING}|{_ANY_BRACES})"),
     "statistics": rf"\{{visualizing_index=\d++(?:,[A-Za-z_][\w.\-]*+={_NUMBER})*+\}}",
     "metadata": METADATA,
     "backend_config": _JSON,
