@@ -144,7 +144,8 @@ class _Check:
         for name in names:
             if name not in shapes:
                 known = computation.get(name) is not None
-                fault = "operand {} is defined only later" if known else "operand {} is not defined"
+                role = "operand" if name in instruction.operands else "control predecessor"
+                fault = f"{role} {{}} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
         for name, declared in declared_shapes(instruction):
             fault = shape_fault(declared)
