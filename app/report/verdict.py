@@ -148,7 +148,9 @@ def died_in(failure: Failure) -> str:
     """The pass XLA died in and how sure that is, as far as it is known."""
     if failure.pass_ is None:
         known = failure.confidence in ("certain", "likely") and failure.how
-        return known.partition("; ")[0] if known else "a pass that neither log nor dump names"
+        if known:
+            return f"no pass: {known.partition('; ')[0]}"
+        return "a pass that neither log nor dump names"
     return f"{failure.pass_} ({CONFIDENCE_WORDS[failure.confidence]})"
 
 
