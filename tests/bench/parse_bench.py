@@ -46,7 +46,7 @@ class Figures:
     texts: int
     distinct: int
     refused: int
-    jaxlib: float
+    jaxlib: float | None
     lines: float
     typed: float
     archive_s: float
@@ -151,6 +151,8 @@ def measure(dump: Path) -> Figures:
     with silent_stderr():
         texts = accepted(everything)
         strings = [text.decode() for text in texts]
+        # A release newer than jaxlib's may be refused whole; then ours alone is measured.
+        texts = texts or everything
         megabytes = sum(map(len, texts)) / 1e6
         repeats = 1 if megabytes > LARGE_MB else REPEATS
         theirs = seconds(lambda: [hlo_module_from_text(text) and None for text in strings], repeats)
@@ -159,8 +161,8 @@ def measure(dump: Path) -> Figures:
         megabytes=megabytes,
         texts=len(texts),
         distinct=len(set(texts)),
-        refused=len(everything) - len(texts),
-        jaxlib=megabytes / theirs,
+        refused=len(everything) - len(strings),
+        jaxlib=megabytes / theirs if strings else None,
         lines=megabytes / seconds(lambda: read_all(texts), REPEATS),
         typed=megabytes / seconds(lambda: read_and_type(texts), REPEATS),
         archive_s=seconds(lambda: modules_of_archive(dump), REPEATS),
@@ -183,11 +185,11 @@ def row(figures: Figures) -> tuple[str, ...]:
         str(figures.texts),
         str(figures.distinct),
         str(figures.refused),
-        f"{figures.jaxlib:.1f}",
+        "-" if figures.jaxlib is None else f"{figures.jaxlib:.1f}",
         f"{figures.lines:.0f}",
-        f"{figures.lines / figures.jaxlib:.1f}x",
+        "-" if figures.jaxlib is None else f"{figures.lines / figures.jaxlib:.1f}x",
         f"{figures.typed:.0f}",
-        f"{figures.typed / figures.jaxlib:.1f}x",
+        "-" if figures.jaxlib is None else f"{figures.typed / figures.jaxlib:.1f}x",
         f"{figures.archive_s:.2f}",
         "-" if figures.tar_s is None else f"{figures.tar_s:.2f}",
         str(figures.peak_mib),
