@@ -106,7 +106,8 @@ def test_a_link_outlives_the_server_killed_in_the_middle(
     assert path_of(again) == path_of(url)
     assert "some_pass.cc" in until_done(again)
     process.send_signal(signal.SIGINT)
-    assert process.wait(15) in (-signal.SIGINT, 130, 1)
+    # uvicorn raises the signal once more at its end, and may be gone before that is handled.
+    assert process.wait(15) in (-signal.SIGINT, 130, 1, 0)
     with Store(tmp_path / "data") as store:
         row = store.reports.find(url.rpartition("/")[2])
         assert row is not None
