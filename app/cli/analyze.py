@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,15 +13,20 @@ from app.errors import NotADump, UsageError
 from app.ingest.log_text import log_text
 from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
-from app.model.report import Report, Severity
+from app.model.report import Report
+from app.model.source_lines import SourceLines
+from app.report.annotations import github_commands, gitlab_code_quality
 from app.report.html import report_page
+from app.report.junit import report_junit
 from app.report.markdown import report_markdown
+from app.report.sarif import report_sarif
 from app.report.terminal import print_report
+from app.report.wording import AT_OR_ABOVE
 from app.service import Log, Question, analyze
 from app.settings import Settings
 
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 _CHUNK_BYTES = 1 << 20
+_OUTPUTS = ("json", "html", "markdown", "sarif", "junit", "github", "gitlab")
 
 
 def add_parser(commands: Commands) -> None:
@@ -40,9 +45,20 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- is stdout)")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
     parser.add_argument("--markdown", metavar="FILE", help="write a summary for a bug thread")
+    for_ci = parser.add_argument_group("for CI")
+    for_ci.add_argument("--sarif", metavar="FILE", help="write SARIF 2.1.0 for code scanning")
+    for_ci.add_argument("--junit", metavar="FILE", help="write JUnit XML, one test case a rule")
+    for_ci.add_argument("--github", metavar="FILE", help="write annotations of GitHub Actions")
+    for_ci.add_argument("--gitlab", metavar="FILE", help="write a code quality report of GitLab")
+    for_ci.add_argument(
+        "--root",
+        default="",
+        metavar="DIR",
+        help="where the repository was when the program ran; paths are shown relative to it",
+    )
     parser.add_argument(
         "--fail-on",
-        choices=(*_SEVERITIES, "never"),
+        choices=tuple(AT_OR_ABOVE),
         default="error",
         help="exit with 1 from this severity on (default: error)",
     )
@@ -54,7 +70,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Analyse, write what was asked for, print the rest; 1 when findings reach `--fail-on`."""
-    targets: list[str] = [t for t in (arguments.json, arguments.html, arguments.markdown) if t]
+    targets: list[str] = [t for t in map(vars(arguments).get, _OUTPUTS) if t]
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
@@ -68,17 +84,29 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         report = analyze(source, settings, question=question, name=name)
         near = [source.parent] if source is not None and arguments.path != "-" else []
     snippets = read_source_lines(report, [*near, *(Path(log).parent for log in arguments.log)])
-    if arguments.json:
-        write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
-    if arguments.html:
-        page = report_page(report, offline=True, source_lines=snippets)
-        write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
-    if arguments.markdown:
-        write_output(
-            arguments.markdown, report_markdown(report).encode("utf-8", "backslashreplace")
-        )
+    for target, text in _outputs(arguments, report, snippets):
+        write_output(target, text.encode("utf-8", "backslashreplace"))
     print_report(report, console_for_report(stdout_is_taken="-" in targets), source_lines=snippets)
     return exit_code(report, fail_on=arguments.fail_on, strict=arguments.strict)
+
+
+def _outputs(
+    arguments: argparse.Namespace, report: Report, snippets: SourceLines
+) -> Iterator[tuple[str, str]]:
+    """The files asked for, each with its text, which is made only then."""
+    root: str = arguments.root
+    writers: dict[str, Callable[[], str]] = {
+        "json": lambda: report_to_json(report, indent=1).decode() + "\n",
+        "html": lambda: report_page(report, offline=True, source_lines=snippets),
+        "markdown": lambda: report_markdown(report),
+        "sarif": lambda: report_sarif(report, root=root),
+        "junit": lambda: report_junit(report, fail_on=arguments.fail_on, root=root),
+        "github": lambda: github_commands(report, root=root),
+        "gitlab": lambda: gitlab_code_quality(report, root=root),
+    }
+    for name in _OUTPUTS:
+        if target := vars(arguments)[name]:
+            yield target, writers[name]()
 
 
 def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
@@ -102,10 +130,9 @@ def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
             next_step="Run without --strict to have the report all the same.",
             code="not_understood",
         )
-    if fail_on == "never":
-        return 0
-    grave = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    failed = any(f.severity in grave and f.confidence != "ruled_out" for f in report.findings)
+    failed = any(
+        f.severity in AT_OR_ABOVE[fail_on] and f.confidence != "ruled_out" for f in report.findings
+    )
     return int(failed)
 
 

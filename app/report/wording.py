@@ -69,6 +69,14 @@ CONFIDENCE_WORDS: dict[Confidence, str] = {
     "ruled_out": "ruled out",
 }
 
+# What counts as a failure, by the word a user gives.
+AT_OR_ABOVE: dict[str, tuple[Severity, ...]] = {
+    "error": ("error",),
+    "warning": ("error", "warning"),
+    "note": ("error", "warning", "note"),
+    "never": (),
+}
+
 _SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 _CONFIDENCE_ORDER: dict[Confidence, int] = {
     "certain": 0,
