@@ -13,9 +13,13 @@ _CHILD = Path(__file__).with_name("oracle_child.py")
 
 
 class Oracle:
-    """Asks a child process, and starts another when a text kills it."""
+    """Asks a child process, and starts another when a text kills it.
 
-    def __init__(self) -> None:
+    `python` is the interpreter whose jaxlib answers; by default the one that runs the tests.
+    """
+
+    def __init__(self, python: str = sys.executable) -> None:
+        self._python = python
         self._child: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Oracle":
@@ -43,7 +47,7 @@ class Oracle:
         """The HloModuleProto XLA makes of a text, or why it refused; `crashed` as in `read`."""
         if self._child is None:
             self._child = subprocess.Popen(
-                [sys.executable, str(_CHILD)],
+                [self._python, str(_CHILD)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

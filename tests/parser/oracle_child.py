@@ -4,13 +4,28 @@ Reads texts from standard input, each after its length as 8 bytes; answers each 
 and the serialized HloModuleProto or `-` and the error, again after its length.
 """
 
+import importlib
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from jaxlib._hlo import hlo_module_from_text
+# Where releases keep it, the newest first; 0.4 and 0.5 had it in the extension itself.
+HOMES = ("jaxlib._hlo", "jaxlib._jax", "jaxlib.xla_extension")
+
+
+def parser_of_jaxlib() -> Callable[[str], Any]:
+    """XLA's parser of HLO texts, wherever the installed jaxlib has it."""
+    for name in HOMES:
+        try:
+            return importlib.import_module(name).hlo_module_from_text
+        except (ImportError, AttributeError):
+            continue
+    raise SystemExit("the installed jaxlib has no parser of HLO texts")
 
 
 def main() -> None:
     """Answer until the input ends."""
+    hlo_module_from_text = parser_of_jaxlib()
     while len(head := sys.stdin.buffer.read(8)) == 8:
         text = sys.stdin.buffer.read(int.from_bytes(head, "big"))
         try:
