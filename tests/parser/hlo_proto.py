@@ -12,12 +12,17 @@ _SIZES = {1: 8, 5: 4}
 
 @dataclass(frozen=True, slots=True)
 class InstructionFacts:
-    """What an instruction is, by names."""
+    """What an instruction is, by names.
+
+    An operand may be a part of a tuple, written as compact texts do (`t#1#0`); `element` is that
+    which a get-tuple-element takes.
+    """
 
     opcode: str
     operands: tuple[str, ...]
     callees: tuple[str, ...]
     control_predecessors: tuple[str, ...]
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class _Instruction:
     operands: tuple[int, ...] = ()
     controls: tuple[int, ...] = ()
     callees: tuple[int, ...] = ()
+    element: int = 0
 
 
 @dataclass(slots=True)
@@ -105,6 +111,8 @@ def _instruction(data: memoryview) -> _Instruction:
                 made.name = _text(value)
             case 2:
                 made.opcode = _text(value)
+            case 13:
+                made.element = _numbers(value)[0]
             case 35:
                 made.number = _numbers(value)[0]
             case 36:
@@ -160,6 +168,7 @@ def _named(computation: _Computation, computations: dict[int, str]) -> Computati
                 tuple(names[number] for number in made.operands),
                 tuple(computations[number] for number in made.callees),
                 tuple(names[number] for number in made.controls),
+                made.element if made.opcode == "get-tuple-element" else None,
             )
             for made in computation.instructions
         },

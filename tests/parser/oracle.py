@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -84,13 +85,20 @@ def _facts(instruction: Instruction) -> InstructionFacts:
     if instruction.opcode == "while":
         # Printed condition first, kept body first (xla/hlo/ir/hlo_instructions.h).
         callees = callees[::-1]
+    operands = zip(instruction.operands, instruction.operand_paths, strict=True)
     return InstructionFacts(
-        instruction.opcode, instruction.operands, callees, instruction.control_predecessors
+        instruction.opcode,
+        tuple(name + "".join(f"#{element}" for element in path) for name, path in operands),
+        callees,
+        instruction.control_predecessors,
+        instruction.tuple_index if instruction.opcode == "get-tuple-element" else None,
     )
 
 
 def as_printed(facts: ModuleFacts, printed: ModuleFacts) -> ModuleFacts:
-    """XLA's facts with the sugar of asynchronous instructions put back.
+    """XLA's facts with the sugar of asynchronous instructions and of tuple elements put back.
+
+    Compact texts (2026 on) leave get-tuple-elements out and write `%t#1` for their use.
 
     `reduce-scatter-start(...)` in a text becomes an async-start that calls a computation which
     the text does not have; that computation's root has the real opcode and the callees. The
@@ -101,17 +109,35 @@ def as_printed(facts: ModuleFacts, printed: ModuleFacts) -> ModuleFacts:
         for name, computation in facts.computations.items()
         if name not in printed.computations
     }
-    return ModuleFacts(
-        facts.entry,
-        {
-            name: ComputationFacts(
-                computation.root,
-                {key: _sugared(key, computation, wrapped) for key in computation.instructions},
-            )
-            for name, computation in facts.computations.items()
-            if name not in wrapped
-        },
-    )
+    bodies: dict[str, ComputationFacts] = {}
+    for name, computation in facts.computations.items():
+        if name in wrapped:
+            continue
+        shown = printed.computations[name].instructions
+        bodies[name] = ComputationFacts(
+            computation.root,
+            {
+                key: _with_elements(_sugared(key, computation, wrapped), computation, shown)
+                for key, made in computation.instructions.items()
+                if key in shown or made.opcode != "get-tuple-element"
+            },
+        )
+    return ModuleFacts(facts.entry, bodies)
+
+
+def _with_elements(
+    made: InstructionFacts, computation: ComputationFacts, shown: Container[str]
+) -> InstructionFacts:
+    def operand(name: str) -> str:
+        path = ""
+        while name not in shown:
+            taken = computation.instructions[name]
+            if taken.element is None:
+                break
+            name, path = taken.operands[0], f"#{taken.element}{path}"
+        return name + path
+
+    return replace(made, operands=tuple(map(operand, made.operands)))
 
 
 def _sugared(
