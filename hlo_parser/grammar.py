@@ -148,7 +148,7 @@ class _Callbacks(Transformer[Token, object]):
         path = str(words[1])[1:].split("#") if len(words) > 1 else []
         return _Operand(
             name=_bare(str(words[0])) if words else "",
-            path=tuple(int(word) for word in path),
+            path=tuple(int(word[:18]) for word in path),
             shape=next((child for child in children if isinstance(child, _Stretch)), None),
             call=next((child for child in children if isinstance(child, _Call)), None),
         )
@@ -157,7 +157,7 @@ class _Callbacks(Transformer[Token, object]):
         words = [str(child) for child in children if isinstance(child, Token)][2:-1]
         words = [word for word in words if word != ","]
         keys, numbers = words[::2], words[1::2]
-        return _Row({key[:-1]: int(word) for key, word in zip(keys, numbers, strict=True)})
+        return _Row({key[:-1]: int(word[:18]) for key, word in zip(keys, numbers, strict=True)})
 
     def start(self, children: list[_Child]) -> list[_Child]:
         return children

@@ -223,7 +223,10 @@ class Instruction:
         found = patterns.operand.findall(self.arguments)
         self._operands = operands = tuple([name for name, _ in found])
         self._operand_paths = tuple(
-            [tuple(map(int, path[1:].split("#"))) if path else () for _, path in found]
+            [
+                tuple([int(step[:18]) for step in path[1:].split("#")]) if path else ()
+                for _, path in found
+            ]
         )
         return operands
 

@@ -94,6 +94,10 @@ def _plain(text: str) -> str:
     return _LAYOUT_TEXT.sub("", squeezed(text)).replace("<=", "").replace(" ", "")
 
 
+# Python takes no more than 4,300 in one number.
+_MOST_DIGITS = 1_000
+
+
 class _LiteralFault(Exception):
     """Why a literal is not sound."""
 
@@ -216,7 +220,7 @@ def _number(element_type: str, token: str) -> None:
     if bits == 64:
         # Kept as bits: either sign is taken.
         least, most = -(1 << 63), (1 << 64) - 1
-    if not least <= int(token) <= most:
+    if len(token) > _MOST_DIGITS or not least <= int(token) <= most:
         raise _LiteralFault(f"{token} is out of the range of {element_type}")
 
 

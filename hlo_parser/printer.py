@@ -25,6 +25,9 @@ PrintForm = OneOf["long", "short"]
 
 _INDEX_INTERVAL = 5
 _LAYOUT = re.compile(patterns.LAYOUT)
+_ODD_SHAPE = re.compile(r"//|/\*(?!index=\d+\*/)|[^\S ]")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n\r]*|\s+", re.S)
+_STRING_OR_BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|\s*[\n\r]\s*', re.S)
 _RESERVED = re.compile(
     r"(?:pred|token|opaque|[su](?:1|2|4|8|16|32|64)|c(?:64|128)|bf16|f(?:16|32|64)"
     r"|f[468]e\d++m\d++(?:b11)?+(?:fn|fnuz|fnu)?+"
@@ -78,7 +81,7 @@ class _Printer:
 
     def _instruction(self, instruction: Instruction) -> str:
         root = "ROOT " if instruction.is_root else ""
-        shape = f"{instruction.shape.text} " if instruction.shape.text else ""
+        shape = f"{_on_one_line(instruction.shape.text)} " if instruction.shape.text else ""
         attributes = "".join(
             f", {key}={self._value(key, value)}" for key, value in instruction.attributes.items()
         )
@@ -100,13 +103,21 @@ class _Printer:
 
     def _value(self, key: str, value: str) -> str:
         if key not in CALLEE_KEYS and key != "control-predecessors":
-            return value
+            # A line that starts with a brace would end the computation.
+            if "\n" not in value or "//" in value:
+                return value
+            return _STRING_OR_BREAK.sub(lambda found: found[1] or " ", value)
         names = names_from_text(value)
         if not names:
             # A body in place of a name, as canonical texts have it.
             return value
         printed = ", ".join(self.name(name) for name in names)
         return f"{{{printed}}}" if value.startswith("{") else printed
+
+
+def _on_one_line(shape: str) -> str:
+    """A shape without comments and line breaks; only the usual `/*index=5*/` stays."""
+    return _COMMENT.sub("", shape) if _ODD_SHAPE.search(shape) else shape
 
 
 def _header(header: Header) -> str:
@@ -116,8 +127,8 @@ def _header(header: Header) -> str:
 
 def _signature(computation: Computation) -> str:
     """`(name: shape, ...) -> shape ` without layouts; empty where a shape is not known."""
-    result = computation.root.shape.text
-    parameters = [(one.name, one.shape.text) for one in computation.parameters]
+    result = _on_one_line(computation.root.shape.text)
+    parameters = [(one.name, _on_one_line(one.shape.text)) for one in computation.parameters]
     if not result or not all(shape for _, shape in parameters):
         return ""
     printed = ", ".join(f"{name}: {_LAYOUT.sub('', shape)}" for name, shape in parameters)

@@ -44,6 +44,7 @@ _HEADER_NAME = re.compile(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
+_MAX_CLOSED_BY_LINES = 8
 _ROOT_WINDOW = 16
 
 
@@ -293,6 +294,23 @@ class _Statement:
             name = self.data.rfind(b"ROOT", self.start, name)
         return max(name, self.start + 1)
 
+    def _closes_values(self, position: int) -> bool:
+        """Whether the brace that starts a line closes an open value, not the computation.
+
+        It does where braces enough for both follow, or where an instruction goes on or begins
+        behind those of the values.
+        """
+        if len(self.stack) > _MAX_CLOSED_BY_LINES or set(self.stack) != {b"}"}:
+            return False
+        for _ in self.stack:
+            if not self.data.startswith(b"}", position):
+                return False
+            position = self.scanner.skip_blank(position + 1)
+        return self.data[position : position + 1] in (
+            b"}",
+            b",",
+        ) or self.scanner.starts_instruction(position)
+
     def _ends_at(self, place: int) -> bool:
         data, scanner = self.data, self.scanner
         if self.stack:
@@ -301,7 +319,10 @@ class _Statement:
                 not self.nested
                 and (
                     scanner.starts_instruction(following)
-                    or _CLOSE_LINE.match(data, following) is not None
+                    or (
+                        _CLOSE_LINE.match(data, following) is not None
+                        and not self._closes_values(following)
+                    )
                 )
             )
         last = place - 1

@@ -195,9 +195,9 @@ def _array_fields(element_type: str, dimensions_text: str, layout: str | None) -
     memory_space = 0
     if layout is not None:
         order = _MINOR_TO_MAJOR.match(layout)
-        minor_to_major = tuple(int(word) for word in order.group().split(",")) if order else ()
+        minor_to_major = tuple(map(_capped, order.group().split(","))) if order else ()
         space = _MEMORY_SPACE.search(layout)
-        memory_space = int(space.group(1)) if space else 0
+        memory_space = _capped(space.group(1)) if space else 0
     kind: ShapeKind = "array"
     if element_type == "token":
         kind = "token"
@@ -213,6 +213,11 @@ def _array_fields(element_type: str, dimensions_text: str, layout: str | None) -
         memory_space=memory_space,
         elements=(),
     )
+
+
+def _capped(digits: str) -> int:
+    """The number, or -1 where no 64-bit integer can hold it, which XLA refuses to read."""
+    return int(digits) if len(digits.strip()) <= 19 else -1
 
 
 def _split_elements(text: str) -> list[str]:

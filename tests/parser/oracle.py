@@ -114,6 +114,7 @@ def as_printed(facts: ModuleFacts, printed: ModuleFacts) -> ModuleFacts:
         if name in wrapped:
             continue
         shown = printed.computations[name].instructions
+        computation = _named_as_printed(computation, shown)
         bodies[name] = ComputationFacts(
             computation.root,
             {
@@ -123,6 +124,37 @@ def as_printed(facts: ModuleFacts, printed: ModuleFacts) -> ModuleFacts:
             },
         )
     return ModuleFacts(facts.entry, bodies)
+
+
+def _named_as_printed(
+    computation: ComputationFacts, shown: dict[str, InstructionFacts]
+) -> ComputationFacts:
+    """The names of the text where XLA's reader had to choose others.
+
+    It names the element 4 of `%param` that a compact text does not print `param_4`, and a printed
+    instruction of that name in a later computation gets another number (jaxlib 0.12.0).
+    """
+    facts = computation.instructions
+    made_up = [n for n, f in facts.items() if n not in shown and f.opcode != "get-tuple-element"]
+    missing = [n for n in shown if n not in facts]
+    if [facts[n].opcode for n in made_up] != [shown[n].opcode for n in missing]:
+        return computation
+    names = dict(zip(made_up, missing, strict=True))
+
+    def renamed(old: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(name, name) for name in old)
+
+    return ComputationFacts(
+        names.get(computation.root, computation.root),
+        {
+            names.get(name, name): replace(
+                made,
+                operands=renamed(made.operands),
+                control_predecessors=renamed(made.control_predecessors),
+            )
+            for name, made in facts.items()
+        },
+    )
 
 
 def _with_elements(

@@ -136,3 +136,34 @@ def test_a_huge_constant_is_read_whole():
     literal = module.entry.instructions[0].literal
     assert literal is not None
     assert len(literal.text) == 300_000 * 8 + 2
+
+
+HUGE = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"c = f32[2]{{{HUGE}}} iota()",
+        f"c = f32[2]{{0:S({HUGE})}} iota()",
+        f"c = f32[{HUGE}] iota()",
+        f"c = f32[] add(r#{HUGE}, r)",
+        f"c = s32[] constant({HUGE})",
+        f"c = f32[] all-reduce(r), channel_id={HUGE}, replica_groups={{{{{HUGE}}}}}",
+        f"c = f32[] all-reduce(r), replica_groups=mesh['a'={HUGE}] {{'a':({HUGE}){HUGE}}}",
+        f"c = f32[] all-reduce(r), replica_groups=[{HUGE},2]<=[{HUGE}]",
+        f'c = f32[] add(r, r), metadata={{source_line={HUGE} op_name="a"}}',
+        f"c = f32[] get-tuple-element(r), index={HUGE}",
+        f"c = f32[] parameter({HUGE})",
+    ],
+)
+def test_numbers_longer_than_python_reads_are_no_surprise(line: str) -> None:
+    module = parse_module(body(line))
+    for made in module.entry.instructions:
+        repr((made.shape.minor_to_major, made.shape.memory_space, made.shape.byte_size))
+        repr((made.operand_paths, made.replica_groups, made.metadata, made.channel_id))
+        repr((made.tuple_index, made.parameter_number, made.literal and made.literal.scalar))
+        if made.replica_groups is not None:
+            repr(made.replica_groups.group_size)
+    with suppress(HloSyntaxError):
+        parse_module(body(line), strict=True)

@@ -221,3 +221,20 @@ def test_texts_of_the_samples(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", load_samples(), ids=lambda sample: sample.name)
 def test_all_texts_of_the_samples(sample: Sample) -> None:
     assert agreement(sample, 1)["refused"] == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "p = f32[2]{\n0} parameter(0)",
+        "p = f32[4//a{\n] parameter(0)",
+        "p = (f32[2]{0}, /*index=5*,2]{0}, /*x*/f32[3]{0}) parameter(0)",
+        "p = f32[4] parameter(0), sharding={devices=[2]\n}",
+        'p = f32[4] parameter(0), metadata={op_name="a"\n}',
+    ],
+)
+def test_odd_line_breaks_and_comments_are_not_printed_into_other_places(line: str) -> None:
+    read = parse_module(f"HloModule m\n\nENTRY e {{\n  {line}\n}}\n")
+    assert read.unparsed == ()
+    for form in ("long", "short"):
+        assert modules_differ(read, parse_module(print_module(read, form=form))) == ()
