@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from app.cli.main import main
-from app.ingest.log_text import log_text
 from app.model.report import Report
 from app.service import Log, Question
 from app.service import analyze as _analyze
@@ -30,7 +29,7 @@ def analyze(
     """
     logs = ()
     if log is not None:
-        logs = (Log(Path(log).name, log_text(Path(log).read_bytes(), str(log))),)
+        logs = (Log(Path(log).name, file=Path(log)),)
     question = Question(logs=logs, flags=flags, release=release, hung=hung)
     return _analyze(None if path is None else Path(path), settings or Settings(), question=question)
 

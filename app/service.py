@@ -21,7 +21,15 @@ from app.analysis.memory import find_memory
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import measure_work
 from app.errors import UsageError
-from app.ingest import Progress, load_dump, merge_logs, parse_flags, quiet, read_log
+from app.ingest import (
+    Progress,
+    load_dump,
+    merge_logs,
+    parse_flags,
+    quiet,
+    read_log,
+    read_log_file,
+)
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
@@ -34,10 +42,14 @@ _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One log as given: its name for the report and its text."""
+    """One log as given: its name for the report, and its text or the file that holds it.
+
+    A file is read piece by piece, whatever its size.
+    """
 
     name: str
-    text: str
+    text: str = ""
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +112,13 @@ def examine(
     contents = (
         load_dump(source, settings=settings, name=name, progress=progress) if source else None
     )
-    log = merge_logs([read_log(entry.text, name=entry.name) for entry in question.logs])
+    log = merge_logs([_read(entry) for entry in question.logs])
     facts = gather_facts(contents, log, question, progress)
     progress("rules", 0, None)
     findings = run_rules(facts)
     report = Report(
         tool=Tool(name="hloscope", version=tool_version()),
-        input=_input(contents, question),
+        input=contents.input if contents else _input_of_logs(question, log),
         environment=facts.environment,
         modules=tuple(_module(history, facts.work.get(history.id)) for history in facts.modules),
         loops=tuple(
@@ -169,13 +181,14 @@ def tool_version() -> str:
     return metadata.version("hloscope")
 
 
-def _input(contents: DumpContents | None, question: Question) -> Input:
-    if contents is not None:
-        return contents.input
-    return Input(
-        name=", ".join(log.name for log in question.logs),
-        bytes=sum(len(log.text.encode("utf-8", "surrogateescape")) for log in question.logs),
-    )
+def _read(log: Log) -> LogFacts:
+    if log.file is not None:
+        return read_log_file(log.file, name=log.name)
+    return read_log(log.text, name=log.name)
+
+
+def _input_of_logs(question: Question, log: LogFacts) -> Input:
+    return Input(name=", ".join(entry.name for entry in question.logs), bytes=log.byte_size)
 
 
 def _module(history: ModuleHistory, work: Sequence[Work] | None) -> Module:

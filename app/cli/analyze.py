@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
-        logs=tuple(Log(name, log_text(_read_bytes(name), name)) for name in arguments.log),
+        logs=tuple(_log(name) for name in arguments.log),
         flags=_text_or_file(arguments.flags),
         release=arguments.release,
         hung=arguments.hung,
@@ -147,6 +147,12 @@ def _source(path: str | None) -> Generator[Path | None]:
             kept.write(chunk)
         kept.flush()
         yield Path(kept.name)
+
+
+def _log(name: str) -> Log:
+    if name == "-":
+        return Log(name, log_text(sys.stdin.buffer.read(), name))
+    return Log(name, file=Path(name))
 
 
 def _text_or_file(value: str) -> str:

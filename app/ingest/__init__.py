@@ -6,7 +6,15 @@ opinion about it.
 
 from app.ingest.flags import parse_flags
 from app.ingest.load import load_dump
-from app.ingest.log import merge_logs, read_log
+from app.ingest.log import merge_logs, read_log, read_log_file
 from app.ingest.progress import Progress, quiet
 
-__all__ = ["Progress", "load_dump", "merge_logs", "parse_flags", "quiet", "read_log"]
+__all__ = [
+    "Progress",
+    "load_dump",
+    "merge_logs",
+    "parse_flags",
+    "quiet",
+    "read_log",
+    "read_log_file",
+]

@@ -2,21 +2,26 @@
 
 Lines are taken one after another and grouped to messages, per process where a launcher marks them;
 `log_shapes` says what a message states. Then repeats and consequences are folded: a failure that a
-hundred ranks print is one, and the abort that follows a failed check is none. Work and memory are
-linear in the log, and messages are cut, so a log of gigabytes is read like a short one.
+hundred ranks print is one, and the abort that follows a failed check is none. While no message is
+open, the lines that `log_blocks` finds dull are only counted. Work is linear in the log, messages
+are cut, and a file is read block by block, so a log of gigabytes is read like a short one.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from app import knowledge
+from app.errors import NotADump
 from app.ingest.failures import fold, names_in
 from app.ingest.flags import flags_in_line
-from app.ingest.log_lines import LogLine, clean_lines
+from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
+from app.ingest.log_blocks import blocks_of_bytes, blocks_of_file, blocks_of_text, marked_lines
+from app.ingest.log_lines import LineCleaner, LogLine
 from app.ingest.log_shapes import (
-    STATUS_CODES,
     TEXT_CHARACTERS,
     Message,
     failure_of,
@@ -24,10 +29,12 @@ from app.ingest.log_shapes import (
     is_unstuck,
     mentions_failure,
 )
-from app.ingest.text import decode
+from app.ingest.log_text import WIDE_MARKS, refuse_what_is_no_log
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 
+# A message ends when it is this long, or this many lines of whatever process after its first.
 _MESSAGE_CHARACTERS = 1 << 16
+_MESSAGE_LINES = 4096
 _STACK_FRAMES = 200
 _MENTIONS = 100
 
@@ -38,33 +45,7 @@ _FRAME = re.compile(
 _PYTHON_FRAME = re.compile(
     r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}) in (?P<name>.+)$'
 )
-_SIGNAL = re.compile(
-    r"Fatal Python error: (?P<python>[^\n]{1,200})$"
-    r"|\*\*\* (?:Process received signal|Aborted at|SIG[A-Z]{2,6}\b)"
-    r"|(?:\S{1,200}: line \d{1,9}: *\d{1,9} )?(?:Segmentation fault|Aborted|Bus error"
-    r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
-    r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
-    r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
-    r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
-)
-_TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)")
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: (?P<text>.*)|)$")
-_BARE_EXCEPTION = re.compile(
-    r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
-    r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_).*)$"
-)
-# Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
-_BARE = re.compile(
-    rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: ){{0,2}}RET_CHECK failure \(|Check failed: "
-    r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
-    r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
-    r"|custom call '[\w.]+' failed: "
-)
-# Complaints, told with the verbose lines.
-_BARE_COMPLAINT = re.compile(
-    r"Constant folding an instruction is taking|\[Compiling module |\[(?:spmd|SPMD)\] Involuntary"
-    r"|Can't reduce memory use below|The operation took \d"
-)
 _TRACEBACK = "Traceback (most recent call last):"
 # JAX logs this traceback and goes on: a plugin was registered twice or has no device.
 _LOGGED_TRACEBACK = re.compile(
@@ -79,6 +60,7 @@ _HARMLESS = re.compile(
     r"|failed call to cuInit|Could not find cuda drivers|Could not load dynamic library"
     r"|computation placer already registered"
 )
+_PIPELINE = "hlo_pass_pipeline.cc"
 _PASS = re.compile(r"\s*HLO pass (?P<name>\S[^\n]*)$")
 _RELEASE = re.compile(
     r"\bjaxlib[\"']?(?:==|: | version |-| +|: ?[\"'])[\"']?"
@@ -96,6 +78,7 @@ class _Stream:
     stack: Literal["", "lines", "frames"] = ""
     in_traceback: bool = False
     is_logged: bool = False
+    is_told: bool = False
 
 
 @dataclass(slots=True)
@@ -117,13 +100,42 @@ def read_log(text_or_lines: str | bytes | Iterable[str], *, name: str) -> LogFac
     """What one log says.
 
     Args:
-        text_or_lines: the whole log, or its lines one after another (a file opened as text).
+        text_or_lines: the whole log, or its lines one after another; of lines none is skipped.
         name: how the log is called in the report.
     """
     reader = _LogReader(name)
-    for line in clean_lines(_lines(text_or_lines)):
-        reader.feed(line)
-    return reader.finish()
+    if isinstance(text_or_lines, bytes):
+        if not text_or_lines.startswith(WIDE_MARKS):
+            reader.feed_blocks(blocks_of_bytes([text_or_lines]))
+            return reader.finish(len(text_or_lines))
+        text_or_lines = text_or_lines.decode("utf-16", "replace")
+    if isinstance(text_or_lines, str):
+        reader.feed_blocks(blocks_of_text(text_or_lines))
+        return reader.finish(len(text_or_lines.encode("utf-8", "replace")))
+    return reader.finish(reader.feed_lines(text_or_lines))
+
+
+def read_log_file(path: Path, *, name: str) -> LogFacts:
+    """What the log in a file says; the file is never held as a whole.
+
+    Raises:
+        NotADump: the file cannot be read, or is plainly no log (`not_a_log`).
+    """
+    reader = _LogReader(name)
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+        refuse_what_is_no_log(head, name)
+        if head.startswith(WIDE_MARKS):
+            with path.open(encoding="utf-16", errors="replace", newline="\n") as lines:
+                reader.feed_lines(lines)
+        else:
+            reader.feed_blocks(blocks_of_file(path))
+        return reader.finish(path.stat().st_size)
+    except OSError as error:
+        raise NotADump(
+            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
+        ) from error
 
 
 def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
@@ -138,16 +150,8 @@ def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
         hung=any(log.hung for log in logs),
         lines=sum(log.lines for log in logs),
         names=names_in(failures),
+        byte_size=sum(log.byte_size for log in logs),
     )
-
-
-def _lines(source: str | bytes | Iterable[str]) -> Iterable[str]:
-    if isinstance(source, bytes):
-        source, _ = decode(bytearray(source))
-    if isinstance(source, str):
-        lines = source.removeprefix("\ufeff").split("\n")
-        return lines[:-1] if lines[-1] == "" else lines
-    return source
 
 
 class _LogReader:
@@ -158,24 +162,77 @@ class _LogReader:
         self._streams: dict[str, _Stream] = {}
         self._found = _Findings()
         self._pass_files: dict[str, bool] = {}
+        self._cleaner = LineCleaner()
+        # The processes whose messages or tracebacks go on, with the line where those began.
+        self._busy: dict[str, int] = {}
 
-    def feed(self, line: LogLine) -> None:
-        self._found.lines = line.number
+    def feed_lines(self, lines: Iterable[str]) -> int:
+        """Returns how many bytes the lines had."""
+        size = 0
+        for number, raw in enumerate(lines, start=1):
+            size += len(raw.encode("utf-8", "replace"))
+            self._found.lines = number
+            self._feed(self._cleaner.clean(number, raw))
+        return size
+
+    def feed_blocks(self, blocks: Iterable[bytes]) -> None:
+        for block in blocks:
+            self._feed_block(block)
+
+    def _feed_block(self, block: bytes) -> None:
+        starts, headers = marked_lines(block, self._is_read)
+        place = mark = header = 0
+        while place < len(block):
+            if not self._busy:
+                while mark < len(starts) and starts[mark] < place:
+                    mark += 1
+                after = starts[mark] if mark < len(starts) else len(block)
+                if after > place:
+                    header = self._pass_over(block, (place, after), headers, header)
+                    place = after
+                    continue
+            end = block.find(b"\n", place)
+            end = len(block) if end < 0 else end
+            self._found.lines += 1
+            raw = block[place:end].decode("utf-8", "backslashreplace")
+            self._feed(self._cleaner.clean(self._found.lines, raw))
+            place = end + 1
+
+    def _pass_over(
+        self, block: bytes, span: tuple[int, int], headers: Sequence[tuple[int, int]], first: int
+    ) -> int:
+        """Count the lines of `span`; of their headers only the last counts, for its prefix."""
+        start, end = span
+        self._found.lines += block.count(b"\n", start, end) + (block[end - 1 : end] != b"\n")
+        behind = bisect_left(headers, end, first, key=lambda header: header[0])
+        for at in range(behind - 1, first - 1, -1):
+            line = headers[at][1]
+            if line < start:
+                break
+            stop = block.find(b"\n", line)
+            raw = block[line : len(block) if stop < 0 else stop]
+            if self._cleaner.clean(0, raw.decode("utf-8", "backslashreplace")).is_headed:
+                break
+        return behind
+
+    def _feed(self, line: LogLine) -> None:
+        if self._busy:
+            self._end_old_messages(line.number)
         if "xla_" in line.text:
             self._found.flags.update(flags_in_line(line.text))
         if "jaxlib" in line.text and (found := _RELEASE.search(line.text)):
             self._found.releases[found["release"]] = None
         stream = self._streams.setdefault(line.stream, _Stream())
         if line.is_headed:
-            self._open(stream, self._message(line, "log", line.text))
+            self._begin(stream, line)
         elif stream.in_traceback:
             self._feed_traceback(stream, line)
         else:
             self._feed_free(stream, line)
 
-    def finish(self) -> LogFacts:
-        for stream in self._streams.values():
-            self._close(stream)
+    def finish(self, byte_size: int) -> LogFacts:
+        for name in tuple(self._busy):
+            self._close(self._streams[name], name)
         found = self._found
         found.failures.sort(key=lambda failure: failure.line_number)
         failures = fold(found.failures, unstuck_at=found.unstuck_at)
@@ -188,6 +245,7 @@ class _LogReader:
             hung=found.stuck_at > found.unstuck_at,
             lines=found.lines,
             names=names_in(failures),
+            byte_size=byte_size,
         )
 
     # ---- messages --------------------------------------------------------------------------------
@@ -204,14 +262,28 @@ class _LogReader:
             line=line.line,
         )
 
+    def _begin(self, stream: _Stream, line: LogLine) -> None:
+        """A logger began a message; one that tells nothing only ends the one before."""
+        text, file = line.text, line.file or ""
+        is_told = line.severity in ("W", "E") or self._is_pass_file(file) or self._mentions(text)
+        may_count = is_told or file == _PIPELINE or is_stuck(text) or is_unstuck(text)
+        if line.severity == "I" and not may_count:
+            self._close(stream, line.stream)
+            return
+        self._open(stream, self._message(line, "log", text))
+        stream.is_told = is_told
+
     def _open(self, stream: _Stream, message: Message) -> None:
-        self._close(stream)
+        self._close(stream, message.stream)
+        self._busy[message.stream] = message.number
         stream.message = message
         stream.length = len(message.lines[0])
-        stream.stack, stream.in_traceback = "", False
+        stream.is_told = message.origin == "log"
 
-    def _close(self, stream: _Stream) -> None:
+    def _close(self, stream: _Stream, name: str) -> None:
         message, stream.message = stream.message, None
+        stream.stack, stream.in_traceback = "", False
+        self._busy.pop(name, None)
         if message is None:
             return
         failure = failure_of(message)
@@ -223,17 +295,29 @@ class _LogReader:
         if failure is not None:
             self._found.failures.append(failure)
         elif message.origin == "log":
-            self._take_down(message)
+            self._take_down(message, is_told=stream.is_told)
 
-    def _take_down(self, message: Message) -> None:
-        file = message.file or ""
-        if file == "hlo_pass_pipeline.cc" and (found := _PASS.match(message.lines[0])):
-            self._found.passes.append(found["name"].strip())
-            return
-        text = message.lines[0]
+    def _end_old_messages(self, number: int) -> None:
+        while self._busy:
+            name, begun = next(iter(self._busy.items()))
+            if number - begun < _MESSAGE_LINES:
+                return
+            self._close(self._streams[name], name)
+
+    def _is_pass_file(self, file: str) -> bool:
         if file not in self._pass_files:
             self._pass_files[file] = bool(knowledge.passes_of_file(file))
-        is_told = message.severity in ("W", "E") or self._pass_files[file] or self._mentions(text)
+        return self._pass_files[file]
+
+    def _is_read(self, file: str) -> bool:
+        return file == _PIPELINE or self._is_pass_file(file)
+
+    def _take_down(self, message: Message, *, is_told: bool) -> None:
+        file = message.file or ""
+        text = message.lines[0]
+        if file == _PIPELINE and (found := _PASS.match(text)):
+            self._found.passes.append(found["name"].strip())
+            return
         if is_told and not _HARMLESS.search(text, 0, 400):
             text = message.text[:TEXT_CHARACTERS]
             self._found.verbose.append(
@@ -246,6 +330,7 @@ class _LogReader:
         if not line.text or line.text[0].isspace():
             return
         stream.in_traceback = False
+        self._busy.pop(line.stream, None)
         found = _EXCEPTION.match(line.text)
         if stream.is_logged:
             stream.is_logged = False
@@ -260,16 +345,17 @@ class _LogReader:
     def _feed_free(self, stream: _Stream, line: LogLine) -> None:
         text = line.text
         if text.startswith(_TRACEBACK):
-            self._close(stream)
+            self._close(stream, line.stream)
             stream.in_traceback = True
+            self._busy[line.stream] = line.number
             return
         if _LOGGED_TRACEBACK.match(text):
-            self._close(stream)
+            self._close(stream, line.stream)
             stream.is_logged = True
             return
-        if text.startswith("*** ") and "stack trace" in text:
+        if stream.message is not None and text.startswith("*** ") and "stack trace" in text:
             stream.stack = "lines" if "Begin" in text else "frames"
-            if not _SIGNAL.match(text):
+            if not is_signal(text):
                 return
         message = self._begun_by(stream, line)
         if message is not None:
@@ -279,28 +365,18 @@ class _LogReader:
 
     def _begun_by(self, stream: _Stream, line: LogLine) -> Message | None:
         """The message that a line without a header begins, if it does."""
-        text = line.text
-        if _SIGNAL.match(text):
-            return self._message(line, "signal", text)
-        if _TERMINATE.match(text):
-            message = self._message(line, "log", text)
-            message.severity = "F"
-            return message
-        if found := _BARE_EXCEPTION.match(text):
-            message = self._message(line, "exception", found["text"] or found["wrapped_text"])
-            message.exception = (found["name"] or found["wrapped"]).rpartition(".")[2]
-            return message
         current = stream.message
         is_tail = current is not None and (
             current.origin != "log" or current.severity in ("E", "F") or stream.stack != ""
         )
-        if not is_tail and _BARE.match(text):
-            return self._message(line, "bare", text)
-        if not is_tail and (_BARE_COMPLAINT.match(text) or self._mentions(text)):
-            message = self._message(line, "log", text)
-            message.severity = "W"
-            return message
-        return None
+        begun = beginning_of(line.text, is_tail=is_tail)
+        if begun is None and not is_tail and self._mentions(line.text):
+            begun = Beginning("log", line.text, severity="W")
+        if begun is None:
+            return None
+        message = self._message(line, begun.origin, begun.text)
+        message.severity, message.exception = begun.severity, begun.exception
+        return message
 
     def _mentions(self, text: str) -> bool:
         # A program may print such lines without end; the first ones say it all.
@@ -319,10 +395,13 @@ class _LogReader:
         elif stream.stack == "frames":
             return
         elif message.origin == "exception" and _AFTER_EXCEPTION.match(text):
-            self._close(stream)
-        elif stream.length < _MESSAGE_CHARACTERS:
+            self._close(stream, message.stream)
+        else:
             message.lines.append(text)
             stream.length += len(text) + 1
+            longest = TEXT_CHARACTERS if message.severity in ("I", "W") else _MESSAGE_CHARACTERS
+            if stream.length > longest:
+                self._close(stream, message.stream)
 
     def _add_frame(self, message: Message, symbol: str) -> None:
         symbol = symbol.strip()

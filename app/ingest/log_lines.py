@@ -32,18 +32,20 @@ class LogLine:
         return self.file is not None
 
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\^_])")
+ANSI_PATTERN = r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]*+(?:\x07|\x1b\\)?|[@-Z\\^_])"
+_ANSI = re.compile(ANSI_PATTERN)
 _TIME = re.compile(
     r"\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?:?"
 )
-_HEADER = re.compile(
+HEADER_PATTERN = (
     r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}: (?P<s1>[IWEF]) (?:tensorflow/\S+ )?"
     r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +-?\d{1,12} "
     r"|(?<![\w./])(?P<s3>[IWEF]) "
     r"|(?<![\w./+\-\[]))"
     r"(?P<path>[\w./+\-]{0,240}\.(?:cc|h|cu|cpp|inc|inl|mm)):(?P<line>\d{1,9})\](?: |$)"
 )
+_HEADER = re.compile(HEADER_PATTERN)
 # How job launchers mark the process a line comes from; several may stand in a row.
 _LAUNCHER = re.compile(
     r"(?:\[(?:rank|default|node|worker|task|proc(?:ess)?)[ _-]?\d{1,6}\]:?"
@@ -55,36 +57,45 @@ _LAUNCHER = re.compile(
     r") ?"
 )
 # A header stands near the start of its line; longer lines are instructions.
-_HEADER_WITHIN = 400
+HEADER_WITHIN = 400
 _LAUNCHER_WITHIN = 200
 _HEADER_END = re.compile(r"\.(?:cc|h|cu|cpp|inc|inl|mm):\d{1,9}\]")
 
 
-def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
-    """The lines in order, numbered from 1."""
-    last_prefix = ""
-    for number, raw in enumerate(lines, start=1):
+class LineCleaner:
+    """Takes lines one after another; the prefix of the last headed line helps with the others."""
+
+    def __init__(self) -> None:
+        self._last_prefix = ""
+
+    def clean(self, number: int, raw: str) -> LogLine:
+        """The line without what stands around it; `number` is 1-based."""
         text = raw.rstrip("\r\n")
         if "\x1b" in text:
             text = _ANSI.sub("", text)
         if "\r" in text:
             # A progress bar redraws its line; what stands last was seen last.
             text = text[text.rfind("\r") + 1 :]
-        has_end = _HEADER_END.search(text, 0, _HEADER_WITHIN)
+        has_end = _HEADER_END.search(text, 0, HEADER_WITHIN)
         found = _HEADER.search(text, 0, has_end.end() + 1) if has_end else None
         if found is None:
-            stream, text = _split_launcher(text, last_prefix)
-            yield LogLine(number, stream, text)
-            continue
-        last_prefix = text[: found.start()]
-        yield LogLine(
+            stream, text = _split_launcher(text, self._last_prefix)
+            return LogLine(number, stream, text)
+        self._last_prefix = text[: found.start()]
+        return LogLine(
             number,
-            _stream_of(last_prefix),
+            _stream_of(self._last_prefix),
             text[found.end() :],
             found["s1"] or found["s2"] or found["s3"] or "",
             found["path"].rpartition("/")[2],
             int(found["line"]),
         )
+
+
+def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
+    """The lines in order, numbered from 1."""
+    cleaner = LineCleaner()
+    return (cleaner.clean(number, raw) for number, raw in enumerate(lines, start=1))
 
 
 def _stream_of(prefix: str) -> str:

@@ -10,7 +10,7 @@ _MAGIC = {
     b"PK\x03\x04": "a zip archive",
     b"\x7fELF": "a program",
 }
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LOOKED_AT = 1 << 16
 
 
@@ -24,10 +24,22 @@ def log_text(data: bytes, name: str) -> str:
     Raises:
         NotADump: an archive, a program or other binary data (`not_a_log`).
     """
-    if data.startswith(_WIDE):
+    refuse_what_is_no_log(data, name)
+    if data.startswith(WIDE_MARKS):
         return data.decode("utf-16", "replace")
-    found = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
-    if found is None and data[:_LOOKED_AT].count(0) > len(data[:_LOOKED_AT]) // 100:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def refuse_what_is_no_log(head: bytes, name: str) -> None:
+    """Judge a log by its first bytes.
+
+    Raises:
+        NotADump: an archive, a program or other binary data (`not_a_log`).
+    """
+    if head.startswith(WIDE_MARKS):
+        return
+    found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if found is None and head[:_LOOKED_AT].count(0) > len(head[:_LOOKED_AT]) // 100:
         found = "binary data"
     if found is not None:
         raise NotADump(
@@ -36,4 +48,3 @@ def log_text(data: bytes, name: str) -> str:
             next_step="Give the text that the run printed; a dump goes in its own place.",
             code="not_a_log",
         )
-    return data.decode("utf-8", "backslashreplace")

@@ -6,7 +6,6 @@ from typing import Any
 
 from app.bundle import write_bundle
 from app.ingest import Progress
-from app.ingest.log_text import log_text
 from app.model.report import Report
 from app.report.verdict import verdict_of
 from app.service import Log, Question, examine, tool_version
@@ -33,7 +32,7 @@ def analyse_upload(
         InputError: the upload cannot be read or holds no XLA dump.
     """
     question = Question(
-        logs=tuple(Log(label, log_text(Path(file).read_bytes(), label)) for label, file in logs),
+        logs=tuple(Log(label, file=Path(file)) for label, file in logs),
         flags=flags,
         release=release,
         hung=hung,

@@ -248,7 +248,7 @@ class LogFacts:
 
     `flags` are XLA flags seen in the logs or given by the user, `passes` the verbose lines
     `HLO pass X` in order, `verbose` the verbose lines of passes, `releases` jaxlib releases that
-    the log names outright, `lines` how many lines were read.
+    the log names outright, `lines` how many lines were read and `byte_size` of how many bytes.
     """
 
     failures: tuple[CheckFailure, ...] = ()
@@ -259,3 +259,4 @@ class LogFacts:
     hung: bool = False
     lines: int = 0
     names: tuple[str, ...] = ()
+    byte_size: int = field(default=0, compare=False)

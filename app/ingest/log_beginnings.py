@@ -1,0 +1,71 @@
+"""What begins a message in a log where no logger put a header: a death, an exception, a bare status.
+
+Given is a line without what stands around it; grouping is not done here.
+"""
+
+import re
+from dataclasses import dataclass
+
+from app.ingest.log_shapes import STATUS_CODES
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """`origin`, `severity` and `exception` are those of the message; `text` its first line."""
+
+    origin: str
+    text: str
+    severity: str = ""
+    exception: str | None = None
+
+
+_SIGNAL = re.compile(
+    r"Fatal Python error: (?P<python>[^\n]{1,200})$"
+    r"|\*\*\* (?:Process received signal|Aborted at|SIG[A-Z]{2,6}\b)"
+    r"|(?:\S{1,200}: line \d{1,9}: *\d{1,9} )?(?:Segmentation fault|Aborted|Bus error"
+    r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
+    r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
+    r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
+    r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
+)
+_TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)")
+_BARE_EXCEPTION = re.compile(
+    r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
+    r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_).*)$"
+)
+# Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
+_BARE = re.compile(
+    rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: ){{0,2}}RET_CHECK failure \(|Check failed: "
+    r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
+    r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
+    r"|custom call '[\w.]+' failed: "
+)
+# Complaints, told with the verbose lines.
+_BARE_COMPLAINT = re.compile(
+    r"Constant folding an instruction is taking|\[Compiling module |\[(?:spmd|SPMD)\] Involuntary"
+    r"|Can't reduce memory use below|The operation took \d"
+)
+
+
+def is_signal(text: str) -> bool:
+    """Whether a line tells of a signal that ended the process."""
+    return _SIGNAL.match(text) is not None
+
+
+def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
+    """The message that begins with `text`, None where none does.
+
+    `is_tail`: the line may belong to a failure that is being told; then a status in it is its own.
+    """
+    if is_signal(text):
+        return Beginning("signal", text)
+    if _TERMINATE.match(text):
+        return Beginning("log", text, severity="F")
+    if found := _BARE_EXCEPTION.match(text):
+        name = (found["name"] or found["wrapped"]).rpartition(".")[2]
+        return Beginning("exception", found["text"] or found["wrapped_text"], exception=name)
+    if not is_tail and _BARE.match(text):
+        return Beginning("bare", text)
+    if not is_tail and _BARE_COMPLAINT.match(text):
+        return Beginning("log", text, severity="W")
+    return None
