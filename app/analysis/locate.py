@@ -6,6 +6,7 @@ dump, which proves nothing alone: with the pass filter `.*` only passes that cha
 leave a file (xla/service/hlo_pass_pipeline.cc), so the pass died in `before_Y` or any later one.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ from app.model.report import Confidence, Failure
 
 # Failures of a run that had compiled; no module was in the compiler's hands.
 _RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
+
+
+_KILLED = "signal::SIGKILL"
+_WORD = re.compile(r"[\w.$@]*\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,11 @@ def failing_module(
     complete ones is the one; instructions named in the message decide between several.
     """
     own = [m for m in modules if m.role != "autotuning"]
-    if not own or cause.kind in _RUNTIME_KINDS:
+    if not own or cause.kind in _RUNTIME_KINDS or cause.signature == _KILLED:
         return None, ""
+    calling = _calling_what_is_named(cause, own)
+    if calling is not None:
+        return calling, f"module {calling.id} alone calls the target that the message names"
     named = _holding_most(own, log.names)
     if named is not None:
         return named, f"module {named.id} holds the instructions that the message names"
@@ -85,6 +93,24 @@ def failing_module(
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
     return None, "every module in the dump was optimized to the end"
+
+
+def _calling_what_is_named(
+    cause: CheckFailure, modules: Sequence[ModuleHistory]
+) -> ModuleHistory | None:
+    """The one module with a custom call whose target stands in the message as a word."""
+    words = set(_WORD.findall(cause.text))
+    calling = [
+        m
+        for m in modules
+        if any(
+            i.custom_call_target in words
+            for c in m.last.module.computations
+            for i in c.instructions
+            if i.custom_call_target is not None
+        )
+    ]
+    return calling[0] if len(calling) == 1 else None
 
 
 def _dies_in_a_pass(cause: CheckFailure) -> bool:
@@ -107,6 +133,9 @@ def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> Mod
 
 
 def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
+    if cause.signature == _KILLED:
+        how = "SIGKILL comes from outside: the system when memory is short, a scheduler, a person"
+        return _Pass(None, "likely", how)
     if cause.failed_after == "pipeline-start":
         how = "the verifier refused the module at the start of a pipeline, before its first pass"
         return _Pass(None, "certain", how)

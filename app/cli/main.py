@@ -9,13 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from app.cli import analyze, diff, explain, parse, rules, serve
+from app.cli import analyze, diff, explain, parse, rules, run, serve
 from app.cli.output import complain
 from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
 from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
-_COMMANDS = (analyze, parse, diff, serve, rules, explain)
+_COMMANDS = (analyze, run, parse, diff, serve, rules, explain)
 _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
     (UsageError, 2),
     (NotFound, 2),
@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never lets an `AppError` out."""
     parser = build_parser()
     arguments = parser.parse_args(argv)
-    run: Run = arguments.run
+    act: Run = arguments.run
     try:
-        return run(arguments, settings_from_environment())
+        return act(arguments, settings_from_environment())
     except BadSetting as error:
         complain(str(error))
         return 2

@@ -5,6 +5,7 @@ Values are kept as written; nothing is said about what a flag means or whether a
 
 import re
 import shlex
+from dataclasses import dataclass
 
 _WORD = re.compile(r"--?(?P<name>xla_[A-Za-z0-9_]+)(?:=(?P<value>.*))?", re.S)
 _PROTO_LINE = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?::\s*(?P<value>.*)|(?P<block>\{))\s*$")
@@ -27,6 +28,38 @@ def parse_flags(text: str) -> dict[str, str]:
                 value = found["value"]
                 flags[found["name"]] = "true" if value is None else value
     return flags
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFlags:
+    """XLA_FLAGS with what a dump needs.
+
+    `text` is the whole value, `added` what was not there before; `folder` is where the dump goes,
+    None where it goes to standard output.
+    """
+
+    text: str
+    added: tuple[str, ...]
+    folder: str | None
+
+
+def with_dump_flags(text: str, folder: str) -> DumpFlags:
+    """`text` with the flags that make XLA write the text after every pass to `folder`.
+
+    What `text` sets stays as it is, and where it names a folder for dumps that one is used.
+    """
+    given = parse_flags(text)
+    wanted = {
+        "xla_dump_to": folder,
+        "xla_dump_hlo_as_text": "true",
+        "xla_dump_hlo_pass_re": ".*",
+    }
+    added = tuple(f"--{name}={value}" for name, value in wanted.items() if name not in given)
+    target = given.get("xla_dump_to", folder)
+    # `-` is standard output (xla/service/dump.cc), as it stands or as an empty name.
+    return DumpFlags(
+        " ".join([text, *added]).strip(), added, None if target in ("-", "") else target
+    )
 
 
 # Advice in XLA's own messages, not what the run was given.

@@ -1,4 +1,4 @@
-"""What begins a message in a log where no logger put a header: a death, an exception, a bare status.
+"""What begins a message where no logger put a header: a death, an exception, a bare status.
 
 Given is a line without what stands around it; grouping is not done here.
 """

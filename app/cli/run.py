@@ -1,0 +1,243 @@
+"""`hloscope run -- python train.py`: runs a program with XLA's dump on, and explains how it failed.
+
+The program's output and exit code stay its own. XLA_FLAGS are added to, never changed. A dump that
+nobody asked to keep goes when the program succeeds.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cli.arguments import Commands
+from app.cli.output import complain, console_for_report, write_output
+from app.errors import InputError, UsageError
+from app.ingest.flags import DumpFlags, with_dump_flags
+from app.ingest.source_lines import read_source_lines
+from app.model.codec import report_to_json
+from app.model.report import Report
+from app.report.html import report_page
+from app.report.terminal import print_report
+from app.sandbox import ProgramEnd, run_program
+from app.service import Log, Question, analyze
+from app.settings import Settings
+
+_TIMED_OUT = 5
+_CANNOT_RUN = 126
+_NOT_FOUND = 127
+_PYTHON = re.compile(r"python[\d.]*")
+_ASK_JAXLIB = "from importlib.metadata import version; print(version('jaxlib'))"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where dump and log of a run go; `is_kept` when the user asked for it or named the folder."""
+
+    root: Path
+    log: Path
+    flags: DumpFlags
+    is_kept: bool
+
+    @property
+    def dump(self) -> Path | None:
+        return None if self.flags.folder is None else Path(self.flags.folder)
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "run",
+        help="run a program with XLA's dump on, and explain how it failed",
+        description="Runs a program with XLA's dump on. Its output and its exit code stay its own; "
+        "when it fails, crashes, is killed or takes too long, dump and output are explained.",
+        usage="hloscope run [--keep DIR] [--timeout SECONDS] [--json FILE] [--html FILE] "
+        "-- PROGRAM ...",
+    )
+    parser.add_argument("--keep", metavar="DIR", help="keep the dump and the log there")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end the program after this time, exit with 5 and explain the hang",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the report of a failure as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROGRAM ...")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Run the program; its exit code, 128 + the number of the signal that ended it, or 5."""
+    program: list[str] = arguments.program
+    command = program[1:] if program[:1] == ["--"] else program
+    if not command:
+        raise UsageError("no program to run", next_step="hloscope run -- python train.py")
+    environ = dict(os.environ)
+    given = _given_flags(environ)
+    place = _place(arguments.keep, given)
+    _announce(place)
+    environ["XLA_FLAGS"] = place.flags.text
+    environ.setdefault("PYTHONFAULTHANDLER", "1")
+    try:
+        with place.log.open("wb") as log:
+            end = run_program(command, environ=environ, log=log, timeout_s=arguments.timeout)
+            if end.status < 0 and not (end.timed_out or end.interrupted):
+                # As a shell would have said; the program itself could not.
+                log.write(f"{_name_of(-end.status)}\n".encode())
+    except OSError as error:
+        _discard(place)
+        complain(f"{command[0]}: {error.strerror}")
+        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_RUN
+    failed = end.timed_out or (end.status != 0 and not end.interrupted)
+    complain(_ending(end))
+    if failed:
+        question = Question(
+            logs=(Log(str(place.log), file=place.log),),
+            flags=given,
+            release=_jaxlib_of(command, environ),
+            hung=end.timed_out,
+        )
+        _explain(place, question, settings, arguments)
+    if failed or end.interrupted or place.is_kept:
+        _say_where(place, is_hang_possible=end.interrupted)
+    if not (failed or end.interrupted):
+        _discard(place)
+    return _exit_code(end)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be more than 0")
+    return value
+
+
+def _given_flags(environ: Mapping[str, str]) -> str:
+    """The user's own flags; XLA_FLAGS may name a file (xla/parse_flags_from_env.cc)."""
+    value = environ.get("XLA_FLAGS", "").strip()
+    if not value or value.startswith("-"):
+        return value
+    try:
+        return " ".join(Path(value).read_text("utf-8").split())
+    except OSError as error:
+        raise UsageError(
+            f"XLA_FLAGS names a file that cannot be read: {error.strerror}", place=value
+        ) from error
+
+
+def _place(keep: str | None, given: str) -> _Place:
+    if keep is None:
+        root = Path(tempfile.mkdtemp(prefix="hloscope-run-"))
+    else:
+        root = Path(keep).absolute()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make it: {error.strerror}", place=keep) from error
+        if any(root.iterdir()):
+            raise UsageError(
+                "the folder is not empty", place=keep, next_step="Name a new one for each run."
+            )
+    flags = with_dump_flags(given, str(root / "dump"))
+    return _Place(root, root / "run.log", flags, keep is not None)
+
+
+def _announce(place: _Place) -> None:
+    own = place.dump is not None and not place.dump.is_relative_to(place.root)
+    complain(
+        f"XLA_FLAGS += {' '.join(place.flags.added) or 'nothing, a dump is on already'}\n"
+        "  XLA writes the program's text after each pass: some seconds for each compile and, for\n"
+        "  a large model, a few hundred megabytes. Once it is compiled nothing is slower. Python\n"
+        "  prints its stack if it crashes (PYTHONFAULTHANDLER=1)."
+    )
+    if place.dump is None:
+        complain("your XLA_FLAGS send the dump to standard output: only the log can be explained")
+    elif own and place.dump.is_dir() and any(place.dump.iterdir()):
+        complain(f"{place.dump}: holds files already; what other runs left is read, too")
+
+
+def _ending(end: ProgramEnd) -> str:
+    after = f"after {end.seconds:.1f} s"
+    if end.timed_out:
+        return f"the program was ended {after}: its time was up"
+    if end.interrupted:
+        return f"the program was interrupted {after}"
+    if end.status < 0:
+        return f"the program died {after}: {signal.Signals(-end.status).name}"
+    return f"the program ended {after} with exit code {end.status}"
+
+
+def _explain(
+    place: _Place, question: Question, settings: Settings, arguments: argparse.Namespace
+) -> None:
+    """Print the report, and write the files asked for."""
+    report = _report(place, question, settings)
+    near = [Path.cwd(), place.log.parent]
+    snippets = read_source_lines(report, near)
+    if arguments.json:
+        write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
+    if arguments.html:
+        page = report_page(report, offline=True, source_lines=snippets)
+        write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
+    # Standard output is the program's.
+    print_report(report, console_for_report(stdout_is_taken=True), source_lines=snippets)
+    own = [module for module in report.modules if module.role != "autotuning"]
+    if question.hung and own and all(module.complete for module in own):
+        complain("all that was dumped had been compiled to its end: it hung while running")
+
+
+def _report(place: _Place, question: Question, settings: Settings) -> Report:
+    if place.dump is None or not place.dump.is_dir() or not any(place.dump.iterdir()):
+        complain("XLA left no dump: nothing was compiled, or it died before")
+        return analyze(None, settings, question=question)
+    try:
+        return analyze(place.dump, settings, question=question)
+    except InputError as error:
+        complain(f"the dump cannot be read, so only the log is explained: {error}")
+        return analyze(None, settings, question=question)
+
+
+def _jaxlib_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The release that the program's own Python has, None where it is not that simple."""
+    if not _PYTHON.fullmatch(Path(command[0]).name):
+        return None
+    try:
+        asked = subprocess.run(
+            [command[0], "-c", _ASK_JAXLIB],
+            env=dict(environ),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return asked.stdout.strip() or None if asked.returncode == 0 else None
+
+
+def _say_where(place: _Place, *, is_hang_possible: bool) -> None:
+    dump = "" if place.dump is None else f" {place.dump}"
+    complain(f"kept for another look: hloscope analyze{dump} --log {place.log}")
+    if is_hang_possible:
+        complain("add --hung if it hung")
+
+
+def _discard(place: _Place) -> None:
+    if not place.is_kept:
+        shutil.rmtree(place.root, ignore_errors=True)
+
+
+def _exit_code(end: ProgramEnd) -> int:
+    if end.timed_out:
+        return _TIMED_OUT
+    return 128 - end.status if end.status < 0 else end.status
+
+
+def _name_of(number: int) -> str:
+    return signal.strsignal(number) or signal.Signals(number).name

@@ -1,0 +1,251 @@
+"""Runs a user's own program to its end: unlimited but for time, and as if nobody stood between.
+
+What it writes goes on at once and unchanged, and into one log, line by line. Where our own output
+is a terminal the program sees one, too. It has a process group of its own, which is in the
+foreground where there is a terminal, so Ctrl-C reaches it and not us; signals sent to us are handed
+on. When the time is up the whole group is asked to end and then made to.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import termios
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import BinaryIO
+
+_PIECE_BYTES = 1 << 16
+_LONGEST_LINE = 1 << 20
+_TICK_S = 0.05
+# How long after its end what a program wrote may still be under way.
+_DRAIN_S = 1.0
+_HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """How a program ended: `status` is its exit code, or minus the number of a signal.
+
+    `seconds` of wall time; `timed_out` says that it was ended by us, `interrupted` that somebody
+    asked it to end while it ran.
+    """
+
+    status: int
+    seconds: float
+    timed_out: bool = False
+    interrupted: bool = False
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    log: BinaryIO,
+    timeout_s: float | None = None,
+    grace_s: float = 10.0,
+) -> ProgramEnd:
+    """Run `command` and wait for its end.
+
+    Args:
+        command: the program and its arguments; no shell is involved.
+        environ: its whole environment.
+        log: takes whatever it prints, in whole lines.
+        timeout_s: seconds it may take; None lets it run.
+        grace_s: seconds between the request to end and the kill.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        outlets = [_Outlet(fd, log) for fd in (1, 2)]
+        for outlet in outlets:
+            stack.callback(outlet.close)
+        child = subprocess.Popen(
+            list(command),
+            env=dict(environ),
+            stdout=outlets[0].inner,
+            stderr=outlets[1].inner,
+            process_group=0,
+        )
+        for outlet in outlets:
+            outlet.started()
+        stack.enter_context(_in_foreground(child.pid))
+        received = stack.enter_context(_signals_handed_on(child.pid))
+        minder = _Minder(child, outlets, began, timeout_s, grace_s)
+        minder.mind()
+        for outlet in outlets:
+            outlet.finish()
+    status = child.returncode
+    is_interrupted = bool(received) or status in (-signal.SIGINT, 128 + signal.SIGINT)
+    return ProgramEnd(status, time.monotonic() - began, minder.timed_out, is_interrupted)
+
+
+class _Outlet:
+    """One of the program's two streams on its way to ours and to the log."""
+
+    def __init__(self, target: int, log: BinaryIO) -> None:
+        self._target = target
+        self._log = log
+        self._line = bytearray()
+        self.outer, self.inner = _terminal_like(target) if os.isatty(target) else os.pipe()
+
+    def started(self) -> None:
+        """The program holds its end now; ours must not keep it open."""
+        os.close(self.inner)
+        self.inner = -1
+
+    def pass_on(self) -> bool:
+        """Take what is there; False at the end of the stream."""
+        try:
+            piece = os.read(self.outer, _PIECE_BYTES)
+        except OSError:
+            # What a terminal answers when nobody holds its other end.
+            return False
+        self._keep(piece)
+        rest = piece
+        try:
+            while rest:
+                rest = rest[os.write(self._target, rest) :]
+        except BrokenPipeError:
+            # Our reader has left: the program shall notice as it would without us.
+            return False
+        return bool(piece)
+
+    def _keep(self, piece: bytes) -> None:
+        self._line += piece
+        end = self._line.rfind(b"\n") + 1
+        if not end and len(self._line) > _LONGEST_LINE:
+            end = len(self._line)
+        self._log.write(self._line[:end])
+        del self._line[:end]
+
+    def finish(self) -> None:
+        """Put the unfinished line into the log."""
+        if self._line:
+            self._log.write(self._line + b"\n")
+            self._line.clear()
+
+    def close(self) -> None:
+        """Let go of both ends."""
+        for fd in (self.outer, self.inner):
+            if fd >= 0:
+                os.close(fd)
+        self.outer = self.inner = -1
+
+
+class _Minder:
+    """Moves what the program writes, and ends it when its time is up."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        outlets: Sequence[_Outlet],
+        began: float,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> None:
+        self._child = child
+        self._outlets = outlets
+        self._deadline = None if timeout_s is None else began + timeout_s
+        self._grace_s = grace_s
+        self.timed_out = False
+
+    def mind(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            for outlet in self._outlets:
+                selector.register(outlet.outer, selectors.EVENT_READ, outlet)
+            while not self._has_ended():
+                self._move(selector, _TICK_S)
+                self._watch_the_clock()
+            # A descendant may hold the streams open for ever.
+            last = time.monotonic() + _DRAIN_S
+            while selector.get_map() and time.monotonic() < last and self._move(selector, 0):
+                pass
+
+    def _move(self, selector: selectors.BaseSelector, wait_s: float) -> bool:
+        if not selector.get_map():
+            time.sleep(wait_s)
+            return False
+        ready = selector.select(wait_s)
+        for key, _ in ready:
+            outlet: _Outlet = key.data
+            if not outlet.pass_on():
+                selector.unregister(key.fd)
+                outlet.close()
+        return bool(ready)
+
+    def _has_ended(self) -> bool:
+        if self._child.poll() is None:
+            return False
+        if self.timed_out:
+            # What the leader left behind goes, too.
+            self._signal(signal.SIGKILL)
+        return True
+
+    def _watch_the_clock(self) -> None:
+        if self._deadline is None or time.monotonic() < self._deadline:
+            return
+        self._signal(signal.SIGKILL if self.timed_out else signal.SIGTERM)
+        self.timed_out = True
+        self._deadline = time.monotonic() + self._grace_s
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._child.pid, number)
+        except ProcessLookupError:
+            pass  # all of it is gone already
+
+
+def _terminal_like(target: int) -> tuple[int, int]:
+    """Both ends of a terminal of the size of `target` that changes no byte."""
+    outer, inner = os.openpty()
+    attributes = termios.tcgetattr(inner)
+    attributes[1] &= ~termios.OPOST
+    termios.tcsetattr(inner, termios.TCSANOW, attributes)
+    termios.tcsetwinsize(inner, termios.tcgetwinsize(target))
+    return outer, inner
+
+
+@contextmanager
+def _in_foreground(group: int) -> Generator[None]:
+    """Let the terminal's keys go to `group`, if they came to us before."""
+    try:
+        is_ours = os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        yield
+        return
+    # Taking it back is forbidden to the background, unless that signal is ignored.
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        os.tcsetpgrp(0, group)
+        yield
+    finally:
+        os.tcsetpgrp(0, os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)
+
+
+@contextmanager
+def _signals_handed_on(group: int) -> Generator[list[int]]:
+    """Send what would end us to `group` instead; yields the list of what came."""
+    received: list[int] = []
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        try:
+            os.killpg(group, number)
+        except ProcessLookupError:
+            pass  # it has ended by itself
+
+    before = {number: signal.signal(number, hand_on) for number in _HANDED_ON}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,304 @@
+"""`hloscope run` around real programs: their output and exit codes stay, failures are explained.
+
+The programs use JAX on the CPU; where it does not matter they use nothing.
+"""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.ingest.flags import with_dump_flags
+from app.sandbox import run_program
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+COMPILED = """
+import jax, jax.numpy as jnp
+print(jax.jit(lambda x: x @ x)(jnp.ones((8, 8)))[0, 0], flush=True)
+"""
+UNKNOWN_TARGET = """
+import jax
+import jax.numpy as jnp
+
+def normalize(x):
+    return jax.ffi.ffi_call("no_such_kernel", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+print("starting", flush=True)
+jax.jit(lambda x: normalize(x * 2) + 1)(jnp.ones((8, 128)))
+"""
+# The partitioner calls back into Python, so this dies in the midst of a compile.
+ABORTED = """
+import os
+os.environ["JAX_NUM_CPU_DEVICES"] = "4"
+import jax, jax.numpy as jnp
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.sharding import NamedSharding, PartitionSpec
+
+@custom_partitioning
+def wave(x):
+    return jnp.sin(x)
+
+def partition(mesh, arguments, result):
+    os.abort()
+
+wave.def_partition(
+    partition=partition,
+    infer_sharding_from_operands=lambda mesh, arguments, result: arguments[0].sharding,
+    sharding_rule="i j -> i j",
+)
+sharding = NamedSharding(jax.make_mesh((4,), ("x",)), PartitionSpec("x", None))
+x = jax.device_put(jnp.ones((8, 8)), sharding)
+jax.jit(lambda x: wave(x) + 1)(x)
+"""
+KILLED = COMPILED + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+HANGING = COMPILED + "import time\nprint('waiting', flush=True)\ntime.sleep(600)\n"
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+    report: dict[str, Any] | None
+
+
+def ran(tmp_path: Path, program: str, *options: str, environ: dict[str, str] | None = None) -> Ran:
+    script = tmp_path / "train.py"
+    script.write_text(program)
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        [*hloscope("--json", str(report), *options), "--", sys.executable, str(script)],
+        env=surroundings(tmp_path, environ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    found = json.loads(report.read_text()) if report.exists() else None
+    return Ran(done.returncode, done.stdout, done.stderr, found)
+
+
+def hloscope(*options: str) -> list[str]:
+    return [sys.executable, str(ROOT / "hloscope.py"), "run", *options]
+
+
+def surroundings(tmp_path: Path, environ: dict[str, str] | None = None) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "PYTHONFAULTHANDLER")}
+    return kept | {"TMPDIR": str(tmp_path), "JAX_PLATFORMS": "cpu"} | (environ or {})
+
+
+def left_behind(tmp_path: Path) -> list[Path]:
+    return list(tmp_path.glob("hloscope-run-*"))
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_program_that_succeeds(tmp_path: Path) -> None:
+    done = ran(tmp_path, COMPILED)
+    assert (done.code, done.out, done.report) == (0, "8.0\n", None)
+    assert "--xla_dump_to=" in done.err.split("8.0")[0]
+    assert left_behind(tmp_path) == []
+
+
+def test_a_dump_is_kept_when_asked_for(tmp_path: Path) -> None:
+    keep = tmp_path / "kept"
+    done = ran(tmp_path, COMPILED, "--keep", str(keep))
+    assert done.code == 0
+    assert (keep / "run.log").read_text() == "8.0\n"
+    assert list((keep / "dump").glob("*jit__lambda*before_optimizations.txt"))
+    assert f"hloscope analyze {keep / 'dump'} --log {keep / 'run.log'}" in done.err
+    assert ran(tmp_path, COMPILED, "--keep", str(keep)).code == 2
+
+
+def test_a_compile_that_fails(tmp_path: Path) -> None:
+    done = ran(tmp_path, UNKNOWN_TARGET)
+    assert (done.code, done.out) == (1, "starting\n")
+    assert done.report is not None
+    finding = done.report["findings"][0]
+    assert (finding["rule"], finding["class"]) == ("CUS001", "custom-call")
+    (culprit, *_) = finding["culprits"]
+    assert culprit["source"]["file"].endswith("train.py")
+    assert culprit["source"]["line"] == 6
+    assert 'jax.ffi.ffi_call("no_such_kernel"' in done.err
+    assert "NOT_FOUND: No FFI handler registered for no_such_kernel" in done.err
+    (folder,) = left_behind(tmp_path)
+    assert str(folder / "dump") in done.err
+
+
+def test_a_compiler_that_aborts(tmp_path: Path) -> None:
+    done = ran(tmp_path, ABORTED)
+    assert done.code == 128 + signal.SIGABRT
+    assert done.report is not None
+    assert done.report["failure"]["pass"] == "spmd-partitioning"
+    assert done.report["findings"][0]["class"] == "spmd-check"
+    assert done.report["findings"][0]["confidence"] == "possible"
+    assert "Fatal Python error: Aborted" in done.err
+
+
+def test_a_program_that_is_killed(tmp_path: Path) -> None:
+    done = ran(tmp_path, KILLED)
+    assert (done.code, done.out) == (128 + signal.SIGKILL, "8.0\n")
+    assert done.report is not None
+    assert done.report["failure"]["kind"] == "signal"
+    assert done.report["failure"]["pass"] is None
+    assert "from outside" in done.report["failure"]["how"]
+
+
+def test_a_program_that_hangs(tmp_path: Path) -> None:
+    child = "import subprocess, sys\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid)\n"
+    done = ran(tmp_path, child + HANGING, "--timeout", "8")
+    assert done.code == 5
+    sleeper, _, waiting = done.out.split()
+    assert waiting == "waiting"
+    assert not is_alive(int(sleeper))
+    assert done.report is not None
+    assert "its time was up" in done.err
+    assert "it hung while running" in done.err
+
+
+def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:
+    stubborn = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up')\n"
+    script = tmp_path / "stubborn.py"
+    script.write_text(stubborn + "time.sleep(600)\n")
+    with (tmp_path / "log").open("wb") as log:
+        end = run_program(
+            [sys.executable, str(script)], environ={}, log=log, timeout_s=1, grace_s=0.5
+        )
+    assert (end.status, end.timed_out) == (-signal.SIGKILL, True)
+    assert 1.4 < end.seconds < 20
+
+
+def test_a_plain_failure_keeps_its_code_and_output(tmp_path: Path) -> None:
+    program = (
+        "import sys\nsys.stdout.buffer.write(b'\\xff\\r\\x1b[1mbar')\n"
+        "sys.stdout.flush()\nsys.stderr.write('no newline')\nsys.exit(7)\n"
+    )
+    script = tmp_path / "train.py"
+    script.write_text(program)
+    keep = tmp_path / "kept"
+    done = subprocess.run(
+        [*hloscope("--keep", str(keep)), "--", sys.executable, str(script)],
+        env=surroundings(tmp_path),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (7, b"\xff\r\x1b[1mbar")
+    assert b"no newline" in done.stderr
+    assert sorted((keep / "run.log").read_bytes().split(b"\n")) == [
+        b"",
+        b"no newline",
+        b"\xff\r\x1b[1mbar",
+    ]
+
+
+def test_flags_of_the_user_stay(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    given = f"--xla_dump_to={own} --xla_dump_hlo_pass_re=dce --xla_cpu_enable_fast_math=false"
+    show = "import os\nprint(os.environ['XLA_FLAGS'])\nraise SystemExit(3)\n"
+    done = ran(tmp_path, COMPILED + show, environ={"XLA_FLAGS": given})
+    assert done.out.split("\n")[1] == f"{given} --xla_dump_hlo_as_text=true"
+    assert done.report is not None
+    assert done.report["environment"]["flags"]["xla_cpu_enable_fast_math"] == "false"
+    assert done.report["modules"]
+    assert list(own.iterdir())
+
+
+def test_flags_in_a_file(tmp_path: Path) -> None:
+    flags = tmp_path / "flags.txt"
+    flags.write_text("--xla_cpu_enable_fast_math=false\n")
+    show = "import os\nprint(os.environ['XLA_FLAGS'])\n"
+    done = ran(tmp_path, show, environ={"XLA_FLAGS": str(flags)})
+    assert done.out.startswith("--xla_cpu_enable_fast_math=false --xla_dump_to=")
+
+
+@pytest.mark.parametrize("given", ["", "--xla_a=1", "--xla_dump_hlo_as_text=false", "word"])
+def test_what_is_given_is_never_changed(given: str) -> None:
+    made = with_dump_flags(given, "/d")
+    assert made.text.startswith(given)
+    assert made.folder == "/d"
+    assert with_dump_flags(made.text, "/other") == type(made)(made.text, (), "/d")
+
+
+def test_a_dump_to_standard_output_is_no_folder() -> None:
+    assert with_dump_flags("--xla_dump_to=-", "/d").folder is None
+
+
+@pytest.mark.parametrize(("program", "code"), [("no-such-program", 127), ("/", 126)])
+def test_what_cannot_be_started(tmp_path: Path, program: str, code: int) -> None:
+    done = subprocess.run(
+        [*hloscope(), "--", program],
+        env=surroundings(tmp_path),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("words", [[], ["--"]])
+def test_nothing_to_run(tmp_path: Path, words: list[str]) -> None:
+    done = subprocess.run(
+        [*hloscope(), *words], env=surroundings(tmp_path), capture_output=True, check=False
+    )
+    assert done.returncode == 2
+
+
+def test_an_interruption_goes_to_the_program(tmp_path: Path) -> None:
+    program = (
+        "import time\n"
+        "try:\n    print('up', flush=True)\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    print('saved', flush=True)\n    raise SystemExit(9)\n"
+    )
+    script = tmp_path / "train.py"
+    script.write_text(program)
+    with subprocess.Popen(
+        [*hloscope(), "--", sys.executable, str(script)],
+        env=surroundings(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "up\n"
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (9, "saved\n")
+    assert "interrupted" in err
+    assert "--hung" in err
+
+
+def test_a_terminal_stays_a_terminal(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import sys\nprint(sys.stdout.isatty(), sys.stderr.isatty())\n")
+    outer, inner = pty.openpty()
+    with subprocess.Popen(
+        [*hloscope(), "--", sys.executable, str(script)],
+        env=surroundings(tmp_path),
+        stdout=inner,
+        stderr=subprocess.PIPE,
+    ) as running:
+        os.close(inner)
+        printed = b""
+        deadline = time.monotonic() + 60
+        while b"\n" not in printed and time.monotonic() < deadline:
+            printed += os.read(outer, 4096)
+        running.communicate(timeout=60)
+    os.close(outer)
+    assert printed == b"True False\r\n"
