@@ -64,6 +64,8 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
     fault = shape_fault(shape)
     if fault is not None:
         return Fault(fault, shape)
+    if opcode == "infeed" and instruction.shape.kind == "array":
+        return Fault("infeed gives a tuple: the data and a token", opcode)
     return (
         _operand_fault(instruction, form)
         or _attribute_fault(instruction, form)

@@ -26,11 +26,12 @@ TYPE_WORDS: Final = frozenset(
 _LEAF = re.compile(
     r"([a-z][a-z0-9]*+)\[([^\]]*+)\](\{(?:[^{}()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\})?+"
 )
+_SPARSE = re.compile(r"[CSH]")
 _SIZE = re.compile(r"(?:<=)?+\d{1,19}|\?")
 _LAYOUT = re.compile(
-    r"(?P<order>(?:\d++(?:,\d++)*+)?+)(?::(?:D\([^()]*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
+    r"(?P<order>(?:\d++(?:,\d++)*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
     r"(?:L\(\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(\d++\))?+(?:S\(\d++\))?+"
-    r"(?:SC(?:\([\d:,]*+\))++)?+(?:P\(.*\))?(?:M\(\d++\))?+)?"
+    r"(?:SC(?:\([\d:,]*+\))++)?+(?P<physical>P\(.*\))?(?:M\(\d++\))?+)?"
 )
 _TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
 _INT = re.compile(r"-?\d{1,25}")
@@ -39,6 +40,18 @@ _FLOAT = re.compile(
     r"nan(?:\(0x[0-9a-fA-F]++\))?+)"
 )
 _NAN_PAYLOAD = re.compile(r"nan\((0x[0-9a-fA-F]++)\)")
+# How large the payload of a NaN may be (literal.cc); types that are not here have none.
+_PAYLOADS = {
+    "bf16": 0x7F,
+    "f16": 0x3FF,
+    "f32": 0x7FFFFF,
+    "f64": 0xFFFFFFFFFFFFF,
+    "c64": 0x7FFFFF,
+    "c128": 0xFFFFFFFFFFFFF,
+    "f8e5m2": 0x3,
+    "f8e4m3": 0x7,
+    "f8e3m4": 0xF,
+}
 _INT_TYPE = re.compile(r"([su])(\d++)")
 _LARGEST = {
     "f16": 65519.9,
@@ -72,6 +85,8 @@ def shape_fault(text: str) -> str | None:
             form = _LAYOUT.fullmatch(layout[1:-1])
             if form is None:
                 return "not a layout"
+            if form["physical"] and not _SPARSE.search(form["levels"] or ""):
+                return "only a sparse array has a physical shape"
             ranks = form["order"].count(",") + 1 if form["order"] else 0
             if ranks != len(dimensions):
                 return f"a layout of {ranks} dimensions for a shape of {len(dimensions)}"
@@ -104,6 +119,11 @@ class _LiteralFault(Exception):
 
 def literal_fault(shape: Shape, text: str) -> str | None:
     """Why a literal is none of this shape."""
+    if shape.kind == "array":
+        most = _PAYLOADS.get(shape.element_type, 0)
+        for payload in _NAN_PAYLOAD.findall(text):
+            if not 0 < int(payload[:40], 16) <= most:
+                return f"nan({payload}) has no room in {shape.element_type}"
     text = _NAN_PAYLOAD.sub(r"nan", text)
     reading = _Literal([t for t in _TOKEN.findall(text) if not t.startswith(("/*", "//"))])
     try:
@@ -194,9 +214,9 @@ class _Literal:
         if element_type in {"c64", "c128"}:
             if token != "(":
                 raise _LiteralFault("a complex number stands in parentheses")
-            _number("f64", self.next())
+            _float(element_type, self.next())
             self.expect(",")
-            _number("f64", self.next())
+            _float(element_type, self.next())
             self.expect(")")
         else:
             _number(element_type, token)

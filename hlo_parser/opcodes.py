@@ -24,7 +24,7 @@ COMMON = frozenset(
     (
         "sharding frontend_attributes statistics parameter_replication control-predecessors "
         "origin original_value metadata backend_config outer_dimension_partitions "
-        "operation_queue_id wait_on_operation_queues result_accuracy"
+        "operation_queue_id wait_on_operation_queues"
     ).split()
 )
 """Attributes that every instruction may have."""
@@ -43,11 +43,15 @@ _TABLE = (
     (
         "abs ceil count-leading-zeros floor imag is-finite negate not popcnt real "
         "round-nearest-afz round-nearest-even sign copy bitcast opt-barrier copy-done "
-        "all-gather-done all-reduce-done collective-permute-done exponential "
-        "exponential-minus-one log log-plus-one logistic sqrt rsqrt cbrt tanh cosine sine tan "
-        "erf acos acosh asin asinh atanh cosh sinh convert bitcast-convert",
+        "all-gather-done all-reduce-done collective-permute-done convert bitcast-convert",
         "1",
         "",
+    ),
+    (
+        "exponential exponential-minus-one log log-plus-one logistic sqrt rsqrt cbrt tanh cosine "
+        "sine tan erf acos acosh asin asinh atanh cosh sinh",
+        "1",
+        "result_accuracy",
     ),
     (
         "add subtract multiply mulhi divide remainder power maximum minimum and or xor atan2 "

@@ -98,8 +98,11 @@ def _async_fault(instruction: Instruction, operand: Instruction) -> Fault | None
     before = _STEP.fullmatch(operand.opcode)
     if before is None or before[2] == "done" or before[1] != step[1]:
         return Fault(f"{step[0]} takes {step[1]}-start or {step[1]}-update", step[0])
-    for key in ("calls", "async_execution_thread"):
-        given, told = instruction.attributes.get(key), operand.attributes.get(key)
+    for key, default in (("calls", None), ("async_execution_thread", '"main"')):
+        given, told = instruction.attributes.get(key), operand.attributes.get(key, default)
+        if before[2] == "update":
+            # An update may leave out what its start tells.
+            told = operand.attributes.get(key)
         if given is not None and told is not None and given != told:
             return Fault(f"{key} is not that of {operand.name}", f"{key}=")
     return None

@@ -27,18 +27,29 @@ _LINE_START = re.compile(
     rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
 _START = re.compile(
-    rb"[ \t]*+(?:ROOT[ \t\r\n]++)?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
+    rb"[ \t]*+(?:ROOT(?:[ \t\r\n]++|(?=%)))?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
 )
 _CLOSE_LINE = re.compile(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
 _BODY_KEY = re.compile(
     rb"(?:to_apply|calls|condition|body|select|scatter|true_computation|false_computation|"
     rb"branch_computations|called_computations)=\s*+(?:\{[^\"]*)?$"
 )
-_HEAD = re.compile(rb"(ENTRY\s++)?+%?+(" + _NAME + rb")[ \t]*+")
+_ENTRY = re.compile(rb"ENTRY(?=[\s%/])")
+_HEAD = re.compile(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
+_HEAD_NAME = re.compile(rb"%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = re.compile(rb"\s*+->\s*+")
 _ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
 _BUFFER = re.compile(rb"b\s*+(?=\()")
 _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
+# Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
+_WITH_TEXTS = re.compile(rb"origin_recovery_table=")
+_LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
+_LONG_BRACES = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb'|\{(?:[^{}"]++|' + _LONG_TEXT + rb")*+\})*+\}"
+_LONG_FOOT = re.compile(
+    rb"(?:\s*+,\s*+" + patterns.KEY.encode() + rb"(?:" + patterns.VALUE.encode() + rb"|"
+    + _LONG_BRACES + rb"))*+", re.S
+)  # fmt: skip
+_COMMENT_LINE = re.compile(rb"[^\n\r]*+")
 _AFTER_HEADER = re.compile(rb"[A-Za-z_%]")
 _HEADER_NAME = re.compile(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
 _MAX_SIGNATURE_LINES = 64
@@ -65,7 +76,7 @@ class Scanner:
             match = _SPACE.match(data, position)
             position = match.end() if match else position
             if data.startswith(b"//", position):
-                position = self.line_end(position)
+                position = _end_of(_COMMENT_LINE, data, position + 2)
             elif self._opens_comment(position):
                 position = data.find(b"*/", position + 2) + 2
             else:
@@ -102,6 +113,8 @@ class Scanner:
         name = _HEADER_NAME.match(self.data, position)
         if name is not None:
             end = self.foot_end(name.end())
+            if _WITH_TEXTS.search(self.data, end, self.line_end(end)):
+                end = _end_of(_LONG_FOOT, self.data, name.end())
             if _AFTER_HEADER.match(self.data, self.skip_blank(end)):
                 return end
         statement = _Statement(self, position)
@@ -110,7 +123,9 @@ class Scanner:
 
     def head(self, position: int) -> tuple[str, bool, int] | None:
         """Name, whether ENTRY, and the place behind `{` of a computation that starts here."""
-        match = _HEAD.match(self.data, position)
+        entry = _ENTRY.match(self.data, position)
+        start = self.skip_blank(entry.end()) if entry is not None else position
+        match = _HEAD_NAME.match(self.data, start)
         if match is None:
             return None
         place: int | None = self.skip_blank(match.end())
@@ -121,7 +136,7 @@ class Scanner:
             place = self.skip_blank(place)
         if not self.data.startswith(b"{", place):
             return None
-        return match.group(2).decode("ascii"), match.group(1) is not None, place + 1
+        return match.group(1).decode("ascii"), entry is not None, place + 1
 
     def _signature_end(self, position: int) -> int | None:
         end = self.balanced_end(position)
@@ -157,8 +172,12 @@ class Scanner:
 
     def foot_end(self, position: int) -> int:
         """Behind the attributes that follow a closing brace."""
-        match = _FOOT.match(self.data, position)
-        return match.end() if match else position
+        return _end_of(_FOOT, self.data, position)
+
+
+def _end_of(pattern: re.Pattern[bytes], data: bytes, position: int) -> int:
+    match = pattern.match(data, position)
+    return match.end() if match else position
 
 
 def foot_of(computation: Computation) -> str:

@@ -67,13 +67,14 @@ _PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 class _Check:
     """One module and its lines; every method raises at the first fault it finds."""
 
-    __slots__ = ("computations", "is_compact", "lines", "module", "sound")
+    __slots__ = ("computations", "is_compact", "lines", "module", "sound", "started")
 
     def __init__(self, module: Module, lines: list[str]) -> None:
         self.module = module
         self.lines = lines
         self.computations: set[str] = set()
         self.sound: set[tuple[str, str]] = set()
+        self.started: set[str] = set()
         self.is_compact = any(
             any(made.operand_paths) for c in module.computations for made in c.instructions
         )
@@ -114,6 +115,8 @@ class _Check:
         shapes: dict[str, str] = {}
         root: Instruction | None = None
         for instruction in computation.instructions:
+            if computation.text.startswith(f"{instruction.opcode}("):
+                self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
             if instruction.name in shapes:
                 self._fail(
@@ -171,6 +174,11 @@ class _Check:
                 known = self.module.get(callee.name) is not None
                 fault = "computation {} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
+            if instruction.opcode == "async-start":
+                if callee.name in self.started:
+                    fault = "computation {} is called by two asynchronous instructions"
+                    self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
+                self.started.add(callee.name)
 
     def _parameters(self, computation: Computation) -> None:
         for expected, parameter in enumerate(computation.parameters):

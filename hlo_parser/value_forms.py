@@ -154,8 +154,7 @@ _PATTERNS: dict[str, str] = {
     "output_to_operand_aliasing": _list(_ALIAS),
     "padding_type": _words("PADDING_VALID PADDING_SAME PADDING_INVALID"),
     "schedule": r"(?i:schedule_(?:latest|earliest|none))",
-    "api_version": r"(?i:api_version_(?:unspecified|original|typed_ffi|"
-    r"status_returning(?:_unified)?+))",
+    "api_version": r"(?i:api_version_(?:original|typed_ffi|status_returning(?:_unified)?+))",
     "mode": _words("cross_replica cross_partition cross_replica_and_partition flattened_id"),
     "replica_groups": rf"(?:{_list(_INTS)}|\[\d++,\d++\]<={_DIMS}(?:{_ORDER})?+|{_MESH} ?{_AXES})",
     "source_target_pairs": _list(rf"\{{{_INT},{_INT}\}}"),
@@ -166,7 +165,7 @@ _PATTERNS: dict[str, str] = {
     "statistics": rf"\{{visualizing_index=\d++(?:,[A-Za-z_][\w.\-]*+={_NUMBER})*+\}}",
     "metadata": METADATA,
     "backend_config": _JSON,
-    "result_accuracy": r"\{(?:mode=(?i:default|high|highest)|tolerance=\{[^{}]*+\})\}",
+    "result_accuracy": r"\{(?:mode=(?i:default|highest)|tolerance=\{[^{}]*+\})\}",
 }
 _HEADER_PATTERNS: dict[str, str] = {
     "is_scheduled": _BOOL,

@@ -365,3 +365,17 @@ def test_bodies_in_place_become_computations():
             assert module.first_line(made) == module.line_of(outer, caller)
             assert module.computation_at(module.line_of(made, made.root)) is made
             assert b"".join(module.pieces) == spelled.encode()
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_a_comment_ends_with_its_line_whatever_ends_lines(end: str) -> None:
+    lines = [
+        "HloModule s:",
+        "// G",
+        "ENTRY c1 {",
+        "// Foo = f32[] bar(",
+        "ROOT c = f32[] iota(), iota_dimension=0 // x",
+        "}",
+    ]
+    module = parse_module(end.join(lines), strict=True)
+    assert [made.name for made in module.entry.instructions] == ["c"]
