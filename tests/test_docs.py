@@ -70,6 +70,9 @@ def complaint_about(words: list[str]) -> str | None:
         return complaint_about(words[1:]) if words[1] == "hloscope" else None
     if words[0] != "hloscope":
         return None
+    if "--" in words:
+        # What follows belongs to the program that is run.
+        words = words[: words.index("--")]
     parser = COMMANDS.get(words[1])
     if parser is None:
         return f"hloscope has no {words[1]}"
