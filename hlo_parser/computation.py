@@ -140,10 +140,14 @@ class Computation:
         if found is None:
             collected: dict[str, list[Instruction]] = {i.name: [] for i in self.instructions}
             for instruction in self.instructions:
-                for operand in dict.fromkeys(instruction.operands):
-                    collected.setdefault(operand, []).append(instruction)
+                operands = instruction.operands
+                for operand in operands if len(operands) < 2 else dict.fromkeys(operands):
+                    users = collected.get(operand)
+                    if users is None:
+                        users = collected[operand] = []
+                    users.append(instruction)
             found = self._users = MappingProxyType(
-                {name: tuple(users) for name, users in collected.items()}
+                dict(zip(collected, map(tuple, collected.values()), strict=True))
             )
         return found
 

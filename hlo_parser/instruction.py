@@ -33,120 +33,123 @@ class ValuePool:
         self.configs: dict[str, object] = {}
         self.groups: dict[str, ReplicaGroups] = {}
 
+    def typed_metadata(self, text: str | None) -> Metadata | None:
+        """The one value of a `metadata` text."""
+        if text is None:
+            return None
+        found = self.metadata.get(text)
+        if found is None:
+            found = self.metadata[text] = values.metadata_from_text(text)
+        return found
+
+    def typed_config(self, text: str | None) -> object:
+        """The one value of a `backend_config` text."""
+        if text is None:
+            return None
+        if text not in self.configs:
+            self.configs[text] = values.config_from_text(text)
+        return self.configs[text]
+
+    def typed_groups(self, text: str | None) -> ReplicaGroups | None:
+        """The one value of a `replica_groups` text."""
+        if text is None:
+            return None
+        found = self.groups.get(text)
+        if found is None:
+            found = self.groups[text] = ReplicaGroups(text)
+        return found
+
 
 class AttributeList:
     """Everything after the operands of a line; equal text is one object within an interner."""
 
     __slots__ = (
-        "_callees",
-        "_control_predecessors",
-        "_frontend_attributes",
-        "_metadata",
         "_pool",
-        "_raw",
-        "_source_target_pairs",
+        "backend_config",
+        "callees",
+        "channel_id",
+        "control_predecessors",
+        "custom_call_target",
+        "dimensions",
+        "frontend_attributes",
+        "metadata",
+        "raw",
+        "replica_groups",
+        "source_target_pairs",
         "text",
     )
 
     text: str
     """As printed, `, key=value, key=value`; proved to be closed."""
+    raw: Mapping[str, str]
+    """Raw text of each value by key, in printed order."""
+    callees: tuple[Callee, ...]
+    """Called computations, in printed order."""
+    control_predecessors: tuple[str, ...]
+    """Names in `control-predecessors`."""
+    metadata: Metadata | None
+    """What `metadata={...}` says; None without it."""
+    backend_config: object
+    """Parsed JSON, else the unescaped string, else None."""
+    frontend_attributes: Mapping[str, str]
+    """Values by key, quoted ones unescaped."""
+    replica_groups: ReplicaGroups | None
+    """Which devices take part together; None without the attribute."""
+    source_target_pairs: tuple[tuple[int, int], ...]
+    """Pairs of device ids of a collective-permute."""
+    channel_id: int | None
+    dimensions: tuple[int, ...]
+    custom_call_target: str | None
 
     def __init__(self, text: str, pool: ValuePool, raw: dict[str, str] | None = None) -> None:
         """`raw` is given when the text is not in XLA's own spelling."""
         self.text = text
         self._pool = pool
-        self._raw: Mapping[str, str] | None = None if raw is None else MappingProxyType(raw)
-        self._callees: tuple[Callee, ...] | None = None
-        self._control_predecessors: tuple[str, ...] | None = None
-        self._frontend_attributes: Mapping[str, str] | None = None
-        self._metadata: Metadata | None = None
-        self._source_target_pairs: tuple[tuple[int, int], ...] | None = None
-
-    @property
-    def raw(self) -> Mapping[str, str]:
-        """Raw text of each value by key, in printed order."""
-        raw = self._raw
         if raw is None:
-            found = patterns.attribute.findall(self.text)
-            raw = self._raw = MappingProxyType({key[:-1]: value for key, value in found})
-        return raw
+            raw = {key[:-1]: value for key, value in patterns.attribute.findall(text)}
+        self.raw = MappingProxyType(raw)
+        self.callees = () if raw.keys().isdisjoint(values.CALLEE_KEYS) else _callees(raw)
 
-    @property
-    def callees(self) -> tuple[Callee, ...]:
-        """Called computations, in printed order."""
-        found = self._callees
-        if found is None:
-            found = self._callees = tuple(
-                Callee(key, name)
-                for key, text in self.raw.items()
-                if key in values.CALLEE_KEYS
-                for name in values.names_from_text(text)
-            )
-        return found
+    if not TYPE_CHECKING:
+        # Reached for a slot that is still empty, once: after that all are plain slots, which are
+        # read three times as fast as properties that look whether a value is there.
+        def __getattr__(self, name: str) -> object:
+            if name not in AttributeList.__slots__:
+                raise AttributeError(name, name=name, obj=self)
+            self._type_all()
+            return getattr(self, name)
 
-    @property
-    def control_predecessors(self) -> tuple[str, ...]:
-        """Names in `control-predecessors`."""
-        found = self._control_predecessors
-        if found is None:
-            text = self.raw.get("control-predecessors")
-            found = self._control_predecessors = values.names_from_text(text) if text else ()
-        return found
+    def _type_all(self) -> None:
+        take, pool = self.raw.get, self._pool
+        names, pairs, sizes = (
+            take("control-predecessors"),
+            take("source_target_pairs"),
+            take("dimensions"),
+        )
+        channel, target = take("channel_id"), take("custom_call_target")
+        frontend = take("frontend_attributes")
+        self.control_predecessors = values.names_from_text(names) if names else ()
+        self.source_target_pairs = values.pairs_from_text(pairs) if pairs else ()
+        self.dimensions = values.ints_from_text(sizes) if sizes else ()
+        self.channel_id = values.int_from_text(channel) if channel else None
+        self.custom_call_target = values.unquote(target) if target else None
+        self.frontend_attributes = (
+            values.frontend_attributes_from_text(frontend) if frontend else _EMPTY
+        )
+        self.metadata = pool.typed_metadata(take("metadata"))
+        self.backend_config = pool.typed_config(take("backend_config"))
+        self.replica_groups = pool.typed_groups(take("replica_groups"))
 
-    @property
-    def metadata(self) -> Metadata | None:
-        """What `metadata={...}` says; None without it."""
-        found = self._metadata
-        if found is None:
-            text = self.raw.get("metadata")
-            if text is None:
-                return None
-            found = self._pool.metadata.get(text)
-            if found is None:
-                found = self._pool.metadata[text] = values.metadata_from_text(text)
-            self._metadata = found
-        return found
 
-    @property
-    def backend_config(self) -> object:
-        """Parsed JSON, else the unescaped string, else None."""
-        text = self.raw.get("backend_config")
-        if text is None:
-            return None
-        configs = self._pool.configs
-        if text not in configs:
-            configs[text] = values.config_from_text(text)
-        return configs[text]
-
-    @property
-    def frontend_attributes(self) -> Mapping[str, str]:
-        """Values by key, quoted ones unescaped."""
-        found = self._frontend_attributes
-        if found is None:
-            text = self.raw.get("frontend_attributes")
-            found = _EMPTY if text is None else values.frontend_attributes_from_text(text)
-            self._frontend_attributes = found
-        return found
-
-    @property
-    def replica_groups(self) -> ReplicaGroups | None:
-        """Which devices take part together; None without the attribute."""
-        text = self.raw.get("replica_groups")
-        if text is None:
-            return None
-        found = self._pool.groups.get(text)
-        if found is None:
-            found = self._pool.groups[text] = ReplicaGroups(text)
-        return found
-
-    @property
-    def source_target_pairs(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of device ids of a collective-permute."""
-        found = self._source_target_pairs
-        if found is None:
-            text = self.raw.get("source_target_pairs")
-            found = self._source_target_pairs = values.pairs_from_text(text) if text else ()
-        return found
+def _callees(raw: Mapping[str, str]) -> tuple[Callee, ...]:
+    return tuple(
+        [
+            Callee(key, name)
+            for key, text in raw.items()
+            if key in values.CALLEE_KEYS
+            for name in values.names_from_text(text)
+        ]
+    )
 
 
 class Instruction:
@@ -154,12 +157,13 @@ class Instruction:
 
     __slots__ = (
         "_arguments",
-        "_operand_paths",
-        "_operands",
+        "_paths",
         "attribute_list",
+        "callees",
         "is_root",
         "name",
         "opcode",
+        "operands",
         "shape",
         "text",
     )
@@ -173,6 +177,10 @@ class Instruction:
     shape: Shape
     """The result shape; its text is empty where the line prints none."""
     attribute_list: AttributeList
+    operands: tuple[str, ...]
+    """Operand names in order, without `%` and `#path`; none for parameter and constant."""
+    callees: tuple[Callee, ...]
+    """Called computations in printed order; bodies printed in place have no name and none."""
 
     def __init__(
         self,
@@ -182,6 +190,7 @@ class Instruction:
         shape: Shape,
         opcode: str,
         attribute_list: AttributeList,
+        operands: tuple[str, ...],
     ) -> None:
         self.text = text
         self.is_root = is_root
@@ -189,19 +198,21 @@ class Instruction:
         self.shape = shape
         self.opcode = opcode
         self.attribute_list = attribute_list
+        self.callees = attribute_list.callees
+        self.operands = operands
         self._arguments: str | None = None
-        self._operands: tuple[str, ...] | None = None
-        self._operand_paths: tuple[tuple[int, ...], ...] = ()
+        self._paths: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
     def from_parts(
         cls, text: str, parts: InstructionParts, shape: Shape, attribute_list: AttributeList
     ) -> Instruction:
         """An instruction whose text is not in XLA's own spelling, as the grammar cut it."""
-        made = cls(text, parts.is_root, parts.name, shape, parts.opcode, attribute_list)
+        made = cls(
+            text, parts.is_root, parts.name, shape, parts.opcode, attribute_list, parts.operands
+        )
         made._arguments = parts.arguments
-        made._operands = parts.operands
-        made._operand_paths = parts.operand_paths
+        made._paths = parts.operand_paths
         return made
 
     def __repr__(self) -> str:
@@ -216,42 +227,23 @@ class Instruction:
         before = self.text.index(" = ") + len(self.shape.text) + len(self.opcode) + 5
         return self.text[before : len(self.text) - len(self.attribute_list.text) - 1]
 
-    def _split_operands(self) -> tuple[str, ...]:
-        if self.opcode in {"parameter", "constant"}:
-            self._operands = ()
-            return ()
-        found = patterns.operand.findall(self.arguments)
-        self._operands = operands = tuple([name for name, _ in found])
-        self._operand_paths = tuple(
-            [
-                tuple([int(step[:18]) for step in path[1:].split("#")]) if path else ()
-                for _, path in found
-            ]
-        )
-        return operands
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """Operand names in order, without `%` and `#path`; none for parameter and constant."""
-        found = self._operands
-        return self._split_operands() if found is None else found
-
     @property
     def operand_paths(self) -> tuple[tuple[int, ...], ...]:
         """Per operand, the tuple elements taken from it: `%t#1#0` gives (1, 0), plain gives ()."""
-        if self._operands is None:
-            self._split_operands()
-        return self._operand_paths
+        found = self._paths
+        if found is None:
+            if "#" in self.text and self.operands:
+                paths = [path for _, path in patterns.operand.findall(self.arguments)]
+                found = tuple([_path(text) for text in paths])
+            else:
+                found = ((),) * len(self.operands)
+            self._paths = found
+        return found
 
     @property
     def attributes(self) -> Mapping[str, str]:
         """Raw text of every attribute value by key, in printed order."""
         return self.attribute_list.raw
-
-    @property
-    def callees(self) -> tuple[Callee, ...]:
-        """Called computations in printed order; bodies printed in place have no name and none."""
-        return self.attribute_list.callees
 
     @property
     def control_predecessors(self) -> tuple[str, ...]:
@@ -286,13 +278,12 @@ class Instruction:
     @property
     def channel_id(self) -> int | None:
         """None without the attribute; may be negative or shared by several instructions."""
-        return self.attribute_int("channel_id")
+        return self.attribute_list.channel_id
 
     @property
     def dimensions(self) -> tuple[int, ...]:
         """The `dimensions={...}` attribute, not those of the shape; () without it."""
-        text = self.attribute_list.raw.get("dimensions")
-        return values.ints_from_text(text) if text else ()
+        return self.attribute_list.dimensions
 
     @property
     def sharding(self) -> str | None:
@@ -302,8 +293,7 @@ class Instruction:
     @property
     def custom_call_target(self) -> str | None:
         """Unescaped; None for other opcodes."""
-        text = self.attribute_list.raw.get("custom_call_target")
-        return None if text is None else values.unquote(text)
+        return self.attribute_list.custom_call_target
 
     @property
     def tuple_index(self) -> int | None:
@@ -327,3 +317,7 @@ class Instruction:
         """The value of an integer attribute, None when absent or no integer."""
         text = self.attribute_list.raw.get(key)
         return None if text is None else values.int_from_text(text)
+
+
+def _path(text: str) -> tuple[int, ...]:
+    return tuple([int(step[:18]) for step in text[1:].split("#")]) if text else ()
