@@ -167,3 +167,68 @@ def test_numbers_longer_than_python_reads_are_no_surprise(line: str) -> None:
             repr(made.replica_groups.group_size)
     with suppress(HloSyntaxError):
         parse_module(body(line), strict=True)
+
+
+def with_header(attributes: str) -> str:
+    """A module whose header has the attributes."""
+    return body().replace("m\n", f"m{attributes}\n", 1)
+
+
+LONG_TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
+    "a line of 10 MB": (lambda n: body(f'c = f32[] add(r), k="{"x" * n}"'), 10_000_000),
+    "a name of 10 MB": (lambda n: body("x" * n + " = f32[] add(r)"), 10_000_000),
+    "braces 100,000 deep": (
+        lambda n: body("c = f32[] add(r), k=" + "{" * n + "}" * n),
+        100_000,
+    ),
+    "80 kB of open braces in a tail": (lambda n: body("c = f32[] add(r), k=" + "{" * n), 80_000),
+    "a million elements": (
+        lambda n: body(f"c = s32[{n}] constant({{{', '.join(['1'] * n)}}})"),
+        1_000_000,
+    ),
+    "a million operands": (
+        lambda n: body("c = f32[] add(" + ", ".join(["r"] * n) + ")"),
+        1_000_000,
+    ),
+    "100,000 attributes": (
+        lambda n: body("c = f32[] add(r)" + "".join(f", a{i}=b" for i in range(n))),
+        100_000,
+    ),
+    "100,000 frontend attributes": (
+        lambda n: body(
+            "c = f32[] add(r), frontend_attributes={"
+            + ",".join(f'a{i}="b"' for i in range(n))
+            + "}"
+        ),
+        100_000,
+    ),
+    "100,000 header attributes": (
+        lambda n: with_header("".join(f", a{i}=b" for i in range(n))),
+        100_000,
+    ),
+    "100,000 computations": (
+        lambda n: before_entry(
+            "".join(f"a{i} {{\n  ROOT r = f32[] iota()\n}}\n\n" for i in range(n))
+        ),
+        100_000,
+    ),
+    "a chain of comments": (lambda n: before_entry("/**/ // a\n" * n), 100_000),
+}
+
+
+def seconds_long(text: str) -> float:
+    """As `seconds`, with frontend attributes and header, once."""
+    start = time.process_time()
+    with suppress(HloSyntaxError):
+        module = parse_module(text)
+        ask_everything(module)
+        assert module.header.attributes is not None
+        for made in module.entry.instructions:
+            assert made.frontend_attributes is not None
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(("make", "size"), LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
+def test_long_texts_cost_in_proportion(make: Callable[[int], str], size: int):
+    small, large = seconds_long(make(size // GROWTH)), seconds_long(make(size))
+    assert large < LIMIT * max(small, FLOOR_S)
