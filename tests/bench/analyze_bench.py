@@ -1,47 +1,63 @@
-"""Time and memory of whole analyses, beside what `tar` needs to unpack the same archives.
+"""Time and memory of whole analyses, beside what jaxlib and `tar` need for the same dumps.
 
     python tests/bench/analyze_bench.py [DUMP.tar.gz ...]
 
-Each dump is analysed in a fresh process, from the archive to the report's JSON, and unpacked by
-`tar` into a throw-away folder; wall-clock seconds, the fewest of several runs. Memory is the peak
-of the analysing process. By default the samples that are gzipped, and one large dump where the
-shared ones are at hand.
+Each dump is analysed in a fresh process, from the archive to the report's JSON and bundle; in
+the same run jaxlib's parser reads the HLO texts it accepts, from memory, and `tar` unpacks the
+archive into a throw-away folder. Processor seconds, the fewest of several runs, in turns. Memory
+is the peak of the analysing process. By default the samples that are gzipped, and large dumps
+where the shared ones are at hand.
+
+    python tests/bench/analyze_bench.py --copies 1,2,4,8 DUMP.tar.gz
+
+analyses archives that hold every module of the dump so many times, the copies under other module
+numbers, and tells how the cost grows: the distinct text stays the same.
 """
 
 import argparse
+import io
 import json
+import re
+import resource
 import subprocess
 import sys
+import tarfile
 import tempfile
-import time
 from pathlib import Path
 
+from parse_bench import jaxlib, table
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from parser.dump_texts import hlo_texts  # noqa: E402 -- the path is set above
+
 SAMPLES = ("pipeliner_crash", "ring_local_p2p")
 SHARED = ("s000_fsdp_gradacc__jax0.10.2", "big_gpt_noscan__jax0.10.2")
-REPEATS = 3
+REPEATS = 2
 HEADINGS = (
-    "dump",
-    "unpacked MB",
-    "HLO lines",
-    "analyze s",
-    "tar s",
-    "ratio",
-    "peak MiB",
+    "dump", "unpacked MB", "HLO lines", "analyze s", "jaxlib s", "ratio", "tar s", "peak MiB",
     "JSON MB",
-)
+)  # fmt: skip
+
+_MODULE = re.compile(r"(?<=module_)\d{4,18}")
 
 # Runs in the child: analyses one archive and says how long it took and what it needed.
 CHILD = """
-import json, resource, sys, time
-import hloscope
+import json, resource, sys, tempfile, time
+from pathlib import Path
+from app.bundle import write_bundle
 from app.model.codec import report_to_json
-start = time.perf_counter()
-report = hloscope.analyze(sys.argv[1])
-size = len(report_to_json(report))
-seconds = time.perf_counter() - start
+from app.service import examine
+from app.settings import Settings
+start = time.process_time()
+analysis = examine(Path(sys.argv[1]), Settings())
+size = len(report_to_json(analysis.report))
+with tempfile.TemporaryDirectory() as folder:
+    write_bundle(Path(folder, "bundle"), analysis.report, analysis.contents)
+seconds = time.process_time() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-coverage = report.coverage
+coverage = analysis.report.coverage
 print(json.dumps([seconds, peak, size, coverage.bytes, coverage.lines]))
 """
 
@@ -53,29 +69,64 @@ def analyse(dump: Path) -> tuple[float, float, int, int, int]:
 
 
 def unpack(dump: Path) -> float:
-    """Seconds that `tar xzf` takes."""
+    """Processor seconds that `tar xzf` and its gzip take."""
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(["tar", "xzf", dump, "-C", folder], check=True)
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def row(dump: Path) -> tuple[str, ...]:
+def row(dump: Path, python: str) -> tuple[str, ...]:
     """The cells of one dump."""
-    runs = [analyse(dump) for _ in range(REPEATS)]
+    runs: list[tuple[float, float, int, int, int]] = []
+    parsing: list[float] = []
+    with jaxlib(python, [text for _, text in hlo_texts(dump)]) as theirs:
+        for _ in range(REPEATS):
+            runs.append(analyse(dump))
+            parsing.append(theirs.seconds(theirs.accepted))
     seconds = min(run[0] for run in runs)
-    tar = min(unpack(dump) for _ in range(REPEATS))
     _, peak, size, unpacked, lines = runs[0]
     return (
         dump.name if dump.name != "dump.tar.gz" else dump.parent.name,
         f"{unpacked / 1e6:.1f}",
         f"{lines:,}",
         f"{seconds:.2f}",
-        f"{tar:.2f}",
-        f"{seconds / tar:.1f}",
+        f"{min(parsing):.2f}",
+        f"{seconds / min(parsing):.2f}",
+        f"{min(unpack(dump) for _ in range(REPEATS)):.2f}",
         f"{peak:.0f}",
         f"{size / 1e6:.2f}",
     )
+
+
+def copied(dump: Path, copies: int, target: Path) -> None:
+    """Write an archive with every file of the dump so many times, under other module numbers."""
+    with tarfile.open(dump) as source, tarfile.open(target, "w:gz", compresslevel=1) as archive:
+        for member in source:
+            content = source.extractfile(member)
+            if content is None:
+                continue
+            data = content.read()
+            for copy in range(copies if _MODULE.search(member.name) else 1):
+                made = tarfile.TarInfo(_MODULE.sub(lambda m: _moved(m[0], copy), member.name))  # noqa: B023 -- called at once
+                made.size, made.mtime = len(data), member.mtime
+                archive.addfile(made, io.BytesIO(data))
+
+
+def _moved(number: str, copy: int) -> str:
+    return f"{int(number) + 5000 * copy:0{len(number)}d}"
+
+
+def growth(dump: Path, counts: list[int], python: str) -> list[tuple[str, ...]]:
+    """Rows for archives that hold the dump several times."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows: list[tuple[str, ...]] = []
+        for count in counts:
+            target = Path(folder, f"{count} x {dump.name}")
+            copied(dump, count, target)
+            rows.append(row(target, python))
+    return rows
 
 
 def default_dumps() -> list[Path]:
@@ -87,14 +138,19 @@ def default_dumps() -> list[Path]:
 
 def main() -> int:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("dumps", nargs="*", type=Path)
-    dumps: list[Path] = parser.parse_args().dumps or default_dumps()
-    rows = [HEADINGS, *(row(dump.resolve()) for dump in dumps)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for cells in rows:
-        first, *others = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-        print("  ".join([first.strip().ljust(widths[0]), *others]))
+    parser.add_argument("--oracle-python", default=sys.executable, help="a Python with a jaxlib")
+    parser.add_argument("--copies", help="numbers of copies, as 1,2,4,8")
+    options = parser.parse_args()
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    for dump in options.dumps or default_dumps():
+        if options.copies:
+            counts = [int(word) for word in options.copies.split(",")]
+            rows += growth(dump.resolve(), counts, options.oracle_python)
+        else:
+            rows.append(row(dump.resolve(), options.oracle_python))
+    print(table(rows))
     return 0
 
 
