@@ -142,6 +142,7 @@ def main() -> int:
     parser.add_argument("dumps", nargs="*", type=Path)
     parser.add_argument("--oracle-python", default=sys.executable, help="a Python with a jaxlib")
     parser.add_argument("--copies", help="numbers of copies, as 1,2,4,8")
+    parser.add_argument("--figures", type=Path, help="append the table to this file, too")
     options = parser.parse_args()
     rows: list[tuple[str, ...]] = [HEADINGS]
     for dump in options.dumps or default_dumps():
@@ -150,7 +151,10 @@ def main() -> int:
             rows += growth(dump.resolve(), counts, options.oracle_python)
         else:
             rows.append(row(dump.resolve(), options.oracle_python))
-    print(table(rows))
+    print(text := table(rows))
+    if options.figures is not None:
+        with options.figures.open("a", encoding="utf-8") as figures:
+            figures.write(f"{text}\n\n")
     return 0
 
 
