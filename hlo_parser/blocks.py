@@ -30,11 +30,11 @@ class Block:
     __slots__ = ("computation", "following", "instruction_count", "line_breaks", "raw", "size")
 
     def __init__(self, raw: bytes, computation: Computation, line_breaks: int) -> None:
-        self.raw = raw
-        self.size = len(raw)
-        self.computation = computation
-        self.line_breaks = line_breaks
-        self.instruction_count = len(computation.instructions)
+        self.raw: bytes = raw
+        self.size: int = len(raw)
+        self.computation: Computation = computation
+        self.line_breaks: int = line_breaks
+        self.instruction_count: int = len(computation.instructions)
         self.following: Block | None = None
 
 

@@ -40,9 +40,9 @@ class Context:
     __slots__ = ("names", "reader", "root_shapes", "scanner")
 
     def __init__(self, scanner: Scanner, reader: LineReader) -> None:
-        self.scanner = scanner
-        self.reader = reader
-        self.names = FreshNames(scanner.data)
+        self.scanner: Scanner = scanner
+        self.reader: LineReader = reader
+        self.names: FreshNames = FreshNames(scanner.data)
         self.root_shapes: dict[str, str] = {}
 
     def root_shape(self, name: str) -> str:
@@ -77,9 +77,9 @@ class BodyReader:
     def __init__(self, context: Context, start: int, depth: int = 0) -> None:
         self._context = context
         self._depth = depth
-        self.scanner = context.scanner
-        self.reader = context.reader
-        self.start = start
+        self.scanner: Scanner = context.scanner
+        self.reader: LineReader = context.reader
+        self.start: int = start
         self.instructions: list[Instruction] = []
         self.offsets: list[int] = []
         self.gaps: list[Gap] = []

@@ -50,7 +50,7 @@ class Interner:
     )
 
     def __init__(self) -> None:
-        self.lines = LineReader()
+        self.lines: LineReader = LineReader()
         self.blocks: dict[bytes, Block] = {}
         self.between: dict[bytes, bytes] = {}
         self.headers: dict[bytes, Header] = {}

@@ -54,7 +54,7 @@ class LineReader:
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
         self.refused: dict[str, tuple[str, int]] = {}
-        self.pool = ValuePool()
+        self.pool: ValuePool = ValuePool()
         self.has_several_rows = False
 
     def ordinary(self, text: str) -> Instruction | None:

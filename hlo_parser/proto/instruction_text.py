@@ -63,15 +63,15 @@ class Record:
 
     def __init__(self, raw: bytes) -> None:
         proto = decode(HloInstructionProto, raw)
-        self.raw = raw
-        self.number = proto.id
-        self.name = proto.name
-        self.opcode = proto.opcode.decode("utf-8", errors="backslashreplace")
-        self.operands = tuple(proto.operand_ids)
-        self.control_predecessors = tuple(proto.control_predecessor_ids)
-        self.callees = tuple(proto.called_computation_ids)
-        self.parameter_number = proto.parameter_number
-        self.shape = proto.shape
+        self.raw: bytes = raw
+        self.number: int = proto.id
+        self.name: bytes = proto.name
+        self.opcode: str = proto.opcode.decode("utf-8", errors="backslashreplace")
+        self.operands: tuple[int, ...] = tuple(proto.operand_ids)
+        self.control_predecessors: tuple[int, ...] = tuple(proto.control_predecessor_ids)
+        self.callees: tuple[int, ...] = tuple(proto.called_computation_ids)
+        self.parameter_number: int = proto.parameter_number
+        self.shape: bytes = proto.shape
         self.lines: dict[Surroundings, PrintedLine] = {}
 
     @property
