@@ -24,6 +24,8 @@ _TABLES = re.compile(
 )
 _STRING = re.compile(STRING)
 _ENTRY = re.compile(r"([a-z_]++)=(\d++)", re.ASCII)
+_LOCATION_KEYS = frozenset("file_name_id function_name_id line end_line column end_column".split())
+_FRAME_KEYS = frozenset("file_location_id parent_frame_id".split())
 _MAX_FRAMES = 1000
 
 
@@ -101,6 +103,11 @@ class FrameTables:
     def from_text(cls, text: str) -> FrameTables:
         """Read the four tables; raises grammar.GrammarError."""
         return cls(_ordinary_parts(text) or grammar.read_frames(text))
+
+    def unknown_keys(self) -> tuple[str, ...]:
+        """Keys of rows that XLA's tables do not have (hlo_parser.cc, ParseStackFrameIndex)."""
+        tables = ((self._locations, _LOCATION_KEYS), (self._frames, _FRAME_KEYS))
+        return tuple(key for rows, keys in tables for row in rows for key in row if key not in keys)
 
     def text(self) -> str:
         """The four tables as XLA prints them, parents one too high; ends with a line break."""

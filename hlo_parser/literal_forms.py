@@ -26,6 +26,8 @@ TYPE_WORDS: Final = frozenset(
 _LEAF = re.compile(
     r"([a-z][a-z0-9]*+)\[([^\]]*+)\](\{(?:[^{}()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\})?+"
 )
+_TUPLE_OF_LEAVES = re.compile(r"b\(@\)|\((?:@(?:,@)*+)?+\)")
+_MAX_DEPTH = 1_000
 _SPARSE = re.compile(r"[CSH]")
 _SIZE = re.compile(r"(?:<=)?+\d{1,19}|\?")
 _LAYOUT = re.compile(
@@ -72,7 +74,10 @@ _LAYOUT_TEXT = re.compile(r"\{[^{}]*+\}")
 
 def shape_fault(text: str) -> str | None:
     """Why a shape is not sound."""
-    for leaf in _LEAF.finditer(squeezed(text)):
+    plain = squeezed(text)
+    if not _is_shape(plain):
+        return "not a shape"
+    for leaf in _LEAF.finditer(plain):
         element_type, sizes, layout = leaf[1], leaf[2], leaf[3]
         if element_type not in TYPE_WORDS:
             return f"unknown element type {element_type}"
@@ -91,6 +96,18 @@ def shape_fault(text: str) -> str | None:
             if ranks != len(dimensions):
                 return f"a layout of {ranks} dimensions for a shape of {len(dimensions)}"
     return None
+
+
+def _is_shape(text: str) -> bool:
+    """Whether a squeezed text is arrays in tuples and buffers, whatever the arrays are like."""
+    left = _LEAF.sub("@", text)
+    for _ in range(_MAX_DEPTH):
+        if len(left) < 2:
+            break
+        left, count = _TUPLE_OF_LEAVES.subn("@", left)
+        if not count:
+            break
+    return left in {"", "@"}
 
 
 def leaf_count(text: str) -> int:

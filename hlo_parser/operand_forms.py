@@ -7,6 +7,7 @@ judges later is not judged here; nor is anything where a shape is not known.
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo_parser.instruction_forms import Fault, split_list
@@ -27,8 +28,11 @@ _ALIKE = frozenset(
     "add subtract multiply divide maximum minimum power remainder and or xor".split()
 )
 _JUDGED = _ALIKE | frozenset(
-    "broadcast conditional parameter get-tuple-element custom-call".split()
+    "broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
+    "dynamic-update-slice".split()
 )
+# Operands in front of the indices.
+_SLICED = {"dynamic-slice": 1, "dynamic-update-slice": 2}
 
 
 def depends_on_operands(instruction: Instruction) -> bool:
@@ -53,11 +57,27 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
     if opcode in _ALIKE and instruction.shape.text not in instruction.text:
         left, right = (operand.shape.text for operand in operands)
         return None if compatible(left, right) else Fault("operands of two shapes", opcode)
-    if opcode == "conditional":
-        return _conditional_fault(instruction, operands)
-    if opcode == "custom-call":
-        return _constraints_fault(instruction, operands)
-    return _async_fault(instruction, operands[0])
+    return _CHECKS.get(opcode, _async_fault)(instruction, operands)
+
+
+def _reshape_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    operand = operands[0]
+    shape, given = instruction.shape, operand.shape
+    if shape.kind != "array" or given.kind != "array" or shape.is_dynamic or given.is_dynamic:
+        return None
+    if prod(shape.dimensions) != prod(given.dimensions):
+        return Fault(f"{operand.name} has another number of elements", "reshape")
+    return None
+
+
+def _indices_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    indices = operands[_SLICED[instruction.opcode] :]
+    rank = len(operands[0].shape.dimensions)
+    if operands[0].shape.kind != "array" or (len(indices) == 1 and indices[0].shape.dimensions):
+        return None
+    if len(indices) != rank:
+        return Fault(f"{len(indices)} indices for {rank} dimensions", instruction.opcode)
+    return None
 
 
 def _conditional_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
@@ -84,7 +104,8 @@ def _constraints_fault(instruction: Instruction, operands: Sequence[Instruction]
     return None
 
 
-def _async_fault(instruction: Instruction, operand: Instruction) -> Fault | None:
+def _async_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    operand = operands[0]
     step = _STEP.fullmatch(instruction.opcode)
     if step is None or step[1] in _NATIVE:
         return None
@@ -95,6 +116,8 @@ def _async_fault(instruction: Instruction, operand: Instruction) -> Fault | None
             return Fault("the shape is a tuple: that of the operands, the result", step[0])
     if step[2] == "start":
         return None
+    if step[2] == "update" and not compatible(shape.text, operand.shape.text):
+        return Fault(f"the shape is that of {operand.name}", step[0])
     before = _STEP.fullmatch(operand.opcode)
     if before is None or before[2] == "done" or before[1] != step[1]:
         return Fault(f"{step[0]} takes {step[1]}-start or {step[1]}-update", step[0])
@@ -106,3 +129,12 @@ def _async_fault(instruction: Instruction, operand: Instruction) -> Fault | None
         if given is not None and told is not None and given != told:
             return Fault(f"{key} is not that of {operand.name}", f"{key}=")
     return None
+
+
+_CHECKS = {
+    "reshape": _reshape_fault,
+    "dynamic-slice": _indices_fault,
+    "dynamic-update-slice": _indices_fault,
+    "conditional": _conditional_fault,
+    "custom-call": _constraints_fault,
+}

@@ -44,7 +44,8 @@ _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
 _WITH_TEXTS = re.compile(rb"origin_recovery_table=")
 _LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
-_LONG_BRACES = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb'|\{(?:[^{}"]++|' + _LONG_TEXT + rb")*+\})*+\}"
+_LONG_INNER = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|\{[^{}\"]*+\})*+\}"
+_LONG_BRACES = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|" + _LONG_INNER + rb")*+\}"
 _LONG_FOOT = re.compile(
     rb"(?:\s*+,\s*+" + patterns.KEY.encode() + rb"(?:" + patterns.VALUE.encode() + rb"|"
     + _LONG_BRACES + rb"))*+", re.S
@@ -65,8 +66,8 @@ class Scanner:
     __slots__ = ("_last_comment_end", "data", "size")
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.size = len(data)
+        self.data: bytes = data
+        self.size: int = len(data)
         self._last_comment_end = data.rfind(b"*/")
 
     def skip_blank(self, position: int) -> int:
@@ -195,6 +196,14 @@ def signature_of(computation: Computation) -> str | None:
     if head is None or opening < 0:
         return None
     return raw[opening : head[2] - 1].decode("utf-8", errors="backslashreplace")
+
+
+def is_odd_head(computation: Computation) -> bool:
+    """Whether a computation's first line opens a signature that does not close before the body."""
+    raw = computation.text.encode("utf-8", "surrogatepass")
+    match = _HEAD.match(raw)
+    opens = match is not None and raw.startswith(b"(", match.end())
+    return opens and b"=" not in raw[: raw.find(b"{")] and Scanner(raw).head(0) is None
 
 
 def is_closed_line(text: str) -> bool:

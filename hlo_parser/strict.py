@@ -23,7 +23,7 @@ from hlo_parser.instruction_forms import (
 )
 from hlo_parser.literal_forms import compatible, shape_fault
 from hlo_parser.operand_forms import depends_on_operands, operands_fault
-from hlo_parser.scan import foot_of, signature_of
+from hlo_parser.scan import foot_of, is_odd_head, signature_of
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def _sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     return HloSyntaxError(first.reason, Span(line, column, *end), lines[line - 1])
 
 
+_ALIASED_OUTPUT = re.compile(r"[{,]\{([\d,]*+)\}:\(")
+_HEADER_WORD = re.compile(r"HloModule(?=[\s%/])")
 _PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 
 
@@ -81,6 +83,9 @@ class _Check:
 
     def run(self) -> None:
         self._header()
+        if self.module.frames is not None:
+            for key in self.module.frames.unknown_keys():
+                self._fail_in_header(f"{key}=", f"the tables of frames have no {key}")
         entry: Computation | None = None
         for computation in self.module.computations:
             name = computation.name
@@ -91,10 +96,14 @@ class _Check:
             entry = computation if computation.is_entry else entry
             self._body(computation)
             self._signature(computation)
+            if computation.is_entry:
+                self._aliases(computation)
             self.computations.add(name)
 
     def _header(self) -> None:
         header = self.module.header
+        if header.text and _HEADER_WORD.match(header.text) is None:
+            self._fail_in_header("HloModule", "a blank follows HloModule")
         if is_reserved(header.name, header.text):
             self._fail_in_header(header.name, f"{header.name} is no name")
         keys = keys_of(header.text)
@@ -107,7 +116,8 @@ class _Check:
             else:
                 fault = value_fault(key, header.attributes.get(key, ""), in_header=True)
             if key == "entry_computation_layout" and fault is None:
-                fault = shape_fault(header.attributes[key][1:-1])
+                parameters, _, result = squeezed(header.attributes[key][1:-1]).rpartition("->")
+                fault = shape_fault(parameters) or shape_fault(result)
             if fault is not None:
                 self._fail_in_header(f"{key}=", fault)
 
@@ -141,10 +151,7 @@ class _Check:
     def _operands(
         self, computation: Computation, instruction: Instruction, shapes: dict[str, str]
     ) -> None:
-        names = list(instruction.operands)
-        if not self.is_compact:
-            names += instruction.control_predecessors
-        for name in names:
+        for name in (*instruction.operands, *instruction.control_predecessors):
             if name not in shapes:
                 known = computation.get(name) is not None
                 role = "operand" if name in instruction.operands else "control predecessor"
@@ -174,6 +181,12 @@ class _Check:
                 known = self.module.get(callee.name) is not None
                 fault = "computation {} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
+            told = instruction.shape.text
+            if instruction.opcode == "call" and not (told and told in instruction.text):
+                called = self.module.get(callee.name)
+                if called is not None and len(called.parameters) != len(instruction.operands):
+                    fault = f"{{}} has {len(called.parameters)} parameters"
+                    self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
             if instruction.opcode == "async-start":
                 if callee.name in self.started:
                     fault = "computation {} is called by two asynchronous instructions"
@@ -194,6 +207,8 @@ class _Check:
                 self._fail(computation, computation.name, f"a computation has no attribute {key}")
         text = signature_of(computation)
         if text is None:
+            if is_odd_head(computation):
+                self._fail(computation, computation.name, "the signature of {} is not sound")
             return
         head, _, result = squeezed(text).rpartition("->")
         fault = shape_fault(result)
@@ -208,6 +223,18 @@ class _Check:
             fault = f"the root has the shape {root}"
         if fault is not None:
             self._fail(computation, computation.name, _literally(fault))
+
+    def _aliases(self, entry: Computation) -> None:
+        """An aliased output is a part of the entry's result."""
+        text = self.module.header.attributes.get("input_output_alias", "")
+        for index in _ALIASED_OUTPUT.findall(squeezed(text)):
+            shape = entry.root.shape
+            for word in index.split(",") if index else ():
+                if shape.kind == "tuple" and int(word[:18]) < len(shape.elements):
+                    shape = shape.elements[int(word[:18])]
+                elif shape.kind != "unknown":
+                    fault = f"the result has no part {{{index}}}"
+                    self._fail_in_header("input_output_alias=", fault)
 
     def _fail_in_header(self, word: str, message: str) -> NoReturn:
         places = ((number, text.find(word) + 1) for number, text in enumerate(self.lines, 1))

@@ -73,9 +73,9 @@ _METADATA_PART = (
 METADATA: Final = rf"\{{(?:{_METADATA_PART}(?:[ ,]?{_METADATA_PART})*+)?+\}}"
 _SUBGROUP = _words("maximal replicated manual unreduced")
 _TILED = rf"devices={_DIMS}(?:<={_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)++)"
-_OLD = (
-    rf"(?:replicated|manual|unknown|unreduced|maximal device=\d++(?: device=\d++)*+|{_TILED}|"
-    rf"last_tile_dim_replicate|last_tile_dims={_list(_SUBGROUP)}|shard_as \d++|"
+_KIND = rf"(?:replicated|manual|unknown|unreduced|maximal device=\d++(?: device=\d++)*+|{_TILED})"
+_MORE = (
+    rf"(?:last_tile_dim_replicate|last_tile_dims={_list(_SUBGROUP)}|shard_as \d++|"
     rf"shard_like \d++|metadata=(?:{METADATA}|{_list(METADATA)}))"
 )
 _DIMENSION = rf"\{{(?:(?:{_AXIS}|\?)(?:,(?:{_AXIS}|\?))*+)?+\}}"
@@ -87,7 +87,7 @@ _NAMED = (
     rf"{_MESH}(?:,\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\])?+(?:,{_NAMED_PART})*+|"
     rf"maximal_mesh\[device_id=\d++\](?:,{_NAMED_PART})*+"
 )
-_ONE_SHARDING = rf"\{{(?!last_tile|shard_|metadata)(?:{_OLD}(?: ?{_OLD})*+|{_NAMED})\}}"
+_ONE_SHARDING = rf"\{{(?:{_KIND}(?: ?{_MORE})*+|{_NAMED})\}}"
 SHARDING: Final = rf"(?:{_ONE_SHARDING}|{_list(_ONE_SHARDING)})"
 _LAYOUTS = _list(patterns.SHAPE_TEXT.replace(", ", ",").replace("(?!\\))|(?=\\))", "|(?=\\))"))
 _ALGORITHM = (

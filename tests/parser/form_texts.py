@@ -3,7 +3,7 @@
 `forms/instructions.txt` has one instruction per line, to be put into `FRAME`; `forms/modules.txt`
 one text per line, its line breaks written as `¶`. In front of each stands a verdict: `+` taken,
 `-` refused, `!` XLA dies of it, `>` refused, but
-taken by an older or newer release; `~` refused, but for what a strict reading does not look at.
+taken by an older or newer release.
 """
 
 from pathlib import Path
