@@ -16,7 +16,7 @@ from hlo_parser.lines import ContextNeeded, LineReader, read_parts, refuse_depth
 from hlo_parser.nesting import FreshNames, Unnester, cut_bodies
 from hlo_parser.scan import Scanner
 
-MAX_BODY_DEPTH = 40
+MAX_BODY_DEPTH = 64
 """Bodies in bodies deeper than this are not read: each level looks at its text again."""
 
 BARE_NAME = "_"
