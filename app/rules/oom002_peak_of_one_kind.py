@@ -1,0 +1,140 @@
+"""Much of the memory at the peak is of one kind that can be made smaller.
+
+## What it finds
+Programs whose peak is taken to one half by arrays that a loop fills or reads slice by slice (what a
+scan keeps for its gradient), to a quarter by results of collectives or by copies and transposes, or
+to a tenth by donated inputs that no output takes the place of.
+
+## Why it matters
+These are the bytes that a change of a line frees; a program that is near the memory of its device
+fails when the next size of batch comes.
+
+## How we know
+From the buffer assignment and the live ranges of the final text: which buffers live at the peak,
+what defines them, and what is done to them. Donations stand in the header of the final text: as
+`buffer_donor` while no output was found for them, else as `input_output_alias`.
+
+## What to do
+Stacked: jax.checkpoint around the body, with a policy that keeps less. Gathered: keep the value
+sharded, or gather it later or in parts. Copies: give the value the layout or the type it is used
+with. Donated: let an output have the shape, type and sharding of the input, or do not donate it.
+
+## Limits
+A large part of a small peak is no fault; the memory of the device is not in the dump. Buffers that
+share bytes count for the first of them.
+
+## Sources
+xla/service/buffer_assignment.cc, xla/service/heap_simulator/heap_simulator.cc; jax-ml/jax#27748,
+EnzymeAD/Enzyme-JAX#1363.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from app import knowledge
+from app.analysis.peak_causes import Cause, PeakCause, find_peak_causes
+from app.model.dump import ModuleHistory
+from app.model.facts import Facts, MemoryProfile
+from app.model.report import Finding, Workaround
+from app.rules.amounts import bytes_in_words, part_in_words
+from app.rules.citing import dump_evidence, place
+from app.rules.frame import Rule
+from app.rules.naming import Named, cited
+
+_LEAST_PEAK = 64 << 20
+_SERIOUS_PEAK = 16 << 30
+_PART: dict[Cause, float] = {"stacked": 0.5, "collective": 0.25, "copy": 0.25, "donated": 0.1}
+_MOST = 3
+_IS: dict[Cause, str] = {
+    "stacked": "arrays that a loop fills or reads slice by slice",
+    "collective": "results of collectives",
+    "copy": "copies and transposes",
+    "donated": "donated inputs that no output takes the place of",
+}
+_TRY: dict[Cause, tuple[str, ...]] = {
+    "stacked": (
+        "Put jax.checkpoint around the body of the loop, with a policy that keeps less "
+        "(jax.checkpoint_policies).",
+        "Shard what the loop stacks, or make its iterations smaller (a smaller batch at a time).",
+    ),
+    "collective": (
+        "Keep the value sharded (jax.lax.with_sharding_constraint), or gather it in parts, where "
+        "it is used.",
+    ),
+    "copy": ("Make the value in the order and the type in which it is used.",),
+    "donated": (
+        "Let an output have the shape, the type and the sharding of the donated input, or do not "
+        "donate it (donate_argnums).",
+    ),
+}
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding for each module of the user with such a peak, about its largest kind."""
+    for history in facts.modules:
+        profiles = facts.memory.get(history.id, ()) if history.role == "user" else ()
+        for profile in profiles[:1]:
+            causes = find_peak_causes(history, profile, least=min(_PART.values()))
+            large = [c for c in causes if c.bytes >= _PART[c.cause] * c.peak]
+            if large and large[0].peak >= _LEAST_PEAK:
+                yield _finding(facts, history, profile, large[0])
+
+
+def _finding(
+    facts: Facts, history: ModuleHistory, profile: MemoryProfile, cause: PeakCause
+) -> Finding:
+    dump = history.dumps[profile.memory.dump]
+    named = tuple(_named(facts, history, profile, cause))
+    share = part_in_words(cause.bytes, cause.peak)
+    of = f"{bytes_in_words(cause.bytes)} of the {bytes_in_words(cause.peak)} at the peak"
+    listed = ", ".join(place(one.culprit) for one in named)
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="warning" if cause.peak >= _SERIOUS_PEAK else "note",
+        confidence="certain",
+        title=f"{share} of the memory at the peak are {_IS[cause.cause]}"
+        + (f": {place(named[0].culprit)}" if named else ""),
+        message=f"{of} are {_IS[cause.cause]}." + (f" The largest: {listed}." if listed else ""),
+        culprits=tuple(one.culprit for one in named),
+        evidence=(
+            *(one.evidence for one in named if one.evidence is not None),
+            dump_evidence(dump, f"{cause.bytes:,} of {cause.peak:,} bytes at the peak"),
+        ),
+        workarounds=tuple(Workaround(text=text) for text in _TRY[cause.cause]),
+        unknown=("whether the device has the memory: its size is not in the dump",),
+        upstream=knowledge.upstream("jax-ml/jax#27748", "EnzymeAD/Enzyme-JAX#1363"),
+    )
+
+
+def _named(
+    facts: Facts, history: ModuleHistory, profile: MemoryProfile, cause: PeakCause
+) -> Iterator[Named]:
+    dump = history.dumps[profile.memory.dump]
+    seen: set[tuple[str, str]] = set()
+    for parameter in cause.parameters[:_MOST]:
+        yield cited(facts, history, dump, dump.module.entry, parameter, role="donated, unused")
+    for buffer in cause.buffers:
+        computation = dump.module.get(buffer.computation or "")
+        instruction = computation.get(buffer.instruction or "") if computation else None
+        if computation is None or instruction is None:
+            continue
+        key = computation.name, instruction.name
+        if key not in seen and len(seen) < _MOST:
+            seen.add(key)
+            role = f"holds {bytes_in_words(buffer.bytes)} at the peak"
+            yield cited(facts, history, dump, computation, instruction, role=role)
+
+
+RULE = Rule(
+    code="OOM002",
+    slug="peak-of-one-kind",
+    title="Much of the memory at the peak is of one kind",
+    class_="oom-buffers",
+    since="0.1.0",
+    sources=(
+        "xla/service/buffer_assignment.cc",
+        "xla/service/heap_simulator/heap_simulator.cc",
+        "jax-ml/jax#27748",
+    ),
+    check=check,
+)

@@ -1,0 +1,102 @@
+"""A loop in Python wrote the same piece of the program many times.
+
+## What it finds
+Four and more copies of a piece with a matrix product or convolution, from the same lines and with
+the same operations and shapes, each of which depends on the one before: the layers of a model, or
+the steps of a recurrence, written by a `for` in Python.
+
+## Why it matters
+Every pass works on every copy: compile time and the size of the program grow with the number of
+copies, for some passes faster than that.
+
+## How we know
+From the first text of the module, before any pass. Instructions are copies if opcode, shape,
+operation, line with its callers and the shapes of the operands agree; the products among them must
+follow each other. What a scan would save is counted, not estimated from lines.
+
+## What to do
+Stack what differs between the steps (parameters) along a new first axis and use jax.lax.scan; a
+fori_loop or scan with `unroll` keeps the gain for a few steps.
+
+## Limits
+A scan adds slices of the stacked arrays, and XLA fuses and overlaps less across its iterations: the
+program may run a little slower. Steps whose shapes differ are no copies. An `unroll=True` of JAX
+leaves the same trace.
+
+## Sources
+jax-ml/jax#2777, jax-ml/jax#3891; openxla/xla#23924.
+"""
+
+from collections.abc import Iterable
+
+from app import knowledge
+from app.analysis.repeated_lines import RepeatedLines, find_repeated_lines
+from app.model.dump import ModuleHistory
+from app.model.facts import Facts
+from app.model.report import Finding, Workaround
+from app.rules.amounts import part_in_words
+from app.rules.citing import dump_evidence, place
+from app.rules.frame import Rule
+from app.rules.naming import cited
+
+_FEWEST = 4
+_SERIOUS_INSTRUCTIONS = 2_000
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding for each module of the user that holds such copies."""
+    for history in facts.modules:
+        if history.role == "user":
+            found = find_repeated_lines(history.dumps[0].module, least=_FEWEST)
+            if found is not None:
+                yield _finding(facts, history, found)
+
+
+def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Finding:
+    dump = history.dumps[0]
+    all_of_it = dump.module.instruction_count
+    is_serious = found.saved >= _SERIOUS_INSTRUCTIONS and 2 * found.saved >= all_of_it
+    named = [
+        cited(facts, history, dump, found.computation, copy, role=role)
+        for copy, role in ((found.copies[0], "first copy"), (found.copies[-1], "last copy"))
+    ]
+    first = place(named[0].culprit)
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="warning" if is_serious else "note",
+        confidence="likely",
+        title=f"{found.times} copies of the same {found.size} instructions, one after the other: "
+        f"{first}",
+        message=(
+            f"The piece around {first} stands {found.times} times in the program as it was traced, "
+            f"each copy after the one before: {found.instructions:,} of {all_of_it:,} "
+            f"instructions. A scan over it would write {found.saved:,} fewer "
+            f"({part_in_words(found.saved, all_of_it)})."
+        ),
+        culprits=tuple(one.culprit for one in named),
+        evidence=(
+            *(one.evidence for one in named if one.evidence is not None),
+            dump_evidence(dump, f"{found.times} copies of {found.size} instructions"),
+        ),
+        workarounds=(
+            Workaround(
+                text=f"Stack what differs between the {found.times} steps along a new first axis "
+                f"and write the loop around {first} as jax.lax.scan."
+            ),
+            Workaround(text="Keep compiled programs (jax_compilation_cache_dir)."),
+        ),
+        unknown=("how long the compile takes for it: compile with fewer steps and compare",),
+        upstream=knowledge.upstream("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924"),
+    )
+
+
+RULE = Rule(
+    code="SLO002",
+    slug="python-loop-unrolled",
+    title="A loop in Python wrote the same piece of the program many times",
+    class_="slow-compile",
+    since="0.1.0",
+    sources=("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924"),
+    check=check,
+)
