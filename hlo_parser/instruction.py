@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from hlo_parser.shapes import Shape
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+# Most instructions of any module, none of which takes a computation (hlo_parser.cc,
+# CreateInstruction): their attributes need not be cut to know that.
+_CALLS_NOTHING = frozenset(
+    "abs add and bitcast bitcast-convert broadcast compare concatenate constant convert copy "
+    "copy-done copy-start cosine divide dot dynamic-slice dynamic-update-slice exponential floor "
+    "gather get-tuple-element iota log maximum minimum multiply negate not or pad parameter "
+    "partition-id power remainder replica-id reshape rsqrt select sine slice sqrt subtract tanh "
+    "transpose tuple all-gather all-gather-start all-gather-done all-reduce-done "
+    "collective-permute collective-permute-start collective-permute-done".split()
+)
 
 
 class ValuePool:
@@ -105,10 +115,8 @@ class AttributeList:
         """`raw` is given when the text is not in XLA's own spelling."""
         self.text = text
         self._pool = pool
-        if raw is None:
-            raw = {key[:-1]: value for key, value in patterns.attribute.findall(text)}
-        self.raw = MappingProxyType(raw)
-        self.callees = () if raw.keys().isdisjoint(values.CALLEE_KEYS) else _callees(raw)
+        if raw is not None:
+            self.raw = MappingProxyType(raw)
 
     if not TYPE_CHECKING:
         # Reached for a slot that is still empty, once: after that all are plain slots, which are
@@ -116,7 +124,13 @@ class AttributeList:
         def __getattr__(self, name: str) -> object:
             if name not in AttributeList.__slots__:
                 raise AttributeError(name, name=name, obj=self)
-            self._type_all()
+            if name == "raw":
+                found = patterns.attribute.findall(self.text)
+                self.raw = MappingProxyType({key[:-1]: value for key, value in found})
+            elif name == "callees":
+                self.callees = _callees(self.raw)
+            else:
+                self._type_all()
             return getattr(self, name)
 
     def _type_all(self) -> None:
@@ -142,6 +156,8 @@ class AttributeList:
 
 
 def _callees(raw: Mapping[str, str]) -> tuple[Callee, ...]:
+    if raw.keys().isdisjoint(values.CALLEE_KEYS):
+        return ()
     return tuple(
         [
             Callee(key, name)
@@ -198,7 +214,7 @@ class Instruction:
         self.shape = shape
         self.opcode = opcode
         self.attribute_list = attribute_list
-        self.callees = attribute_list.callees
+        self.callees = () if opcode in _CALLS_NOTHING else attribute_list.callees
         self.operands = operands
         self._arguments: str | None = None
         self._paths: tuple[tuple[int, ...], ...] | None = None
