@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hlo_parser.shapes import Shape
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+_NO_PATHS: dict[int, tuple[tuple[int, ...], ...]] = {n: ((),) * n for n in range(1, 5)}
 # Most instructions of any module, none of which takes a computation (hlo_parser.cc,
 # CreateInstruction): their attributes need not be cut to know that.
 _CALLS_NOTHING = frozenset(
@@ -172,13 +173,13 @@ class Instruction:
     """One instruction line; immutable, shared by equal text."""
 
     __slots__ = (
-        "_arguments",
-        "_paths",
+        "arguments",
         "attribute_list",
         "callees",
         "is_root",
         "name",
         "opcode",
+        "operand_paths",
         "operands",
         "shape",
         "text",
@@ -193,8 +194,12 @@ class Instruction:
     shape: Shape
     """The result shape; its text is empty where the line prints none."""
     attribute_list: AttributeList
+    arguments: str
+    """Raw text between the parentheses behind the opcode."""
     operands: tuple[str, ...]
     """Operand names in order, without `%` and `#path`; none for parameter and constant."""
+    operand_paths: tuple[tuple[int, ...], ...]
+    """Per operand, the tuple elements taken from it: `%t#1#0` gives (1, 0), plain gives ()."""
     callees: tuple[Callee, ...]
     """Called computations in printed order; bodies printed in place have no name and none."""
 
@@ -206,7 +211,6 @@ class Instruction:
         shape: Shape,
         opcode: str,
         attribute_list: AttributeList,
-        operands: tuple[str, ...],
     ) -> None:
         self.text = text
         self.is_root = is_root
@@ -214,47 +218,52 @@ class Instruction:
         self.shape = shape
         self.opcode = opcode
         self.attribute_list = attribute_list
-        self.callees = () if opcode in _CALLS_NOTHING else attribute_list.callees
-        self.operands = operands
-        self._arguments: str | None = None
-        self._paths: tuple[tuple[int, ...], ...] | None = None
+
+    if not TYPE_CHECKING:
+        # As in AttributeList: what is asked for stays, and is read as a plain slot from then on.
+        def __getattr__(self, name: str) -> object:
+            if name == "arguments":
+                self.arguments = self._arguments()
+            elif name in {"operands", "callees", "operand_paths"}:
+                self._cut()
+            else:
+                raise AttributeError(name, name=name, obj=self)
+            return getattr(self, name)
+
+    def _arguments(self) -> str:
+        # In XLA's own spelling single blanks and nothing else stand between the parts.
+        text = self.text
+        before = text.index(" = ") + len(self.shape.text) + len(self.opcode) + 5
+        return text[before : len(text) - len(self.attribute_list.text) - 1]
+
+    def _cut(self) -> None:
+        opcode = self.opcode
+        self.callees = () if opcode in _CALLS_NOTHING else self.attribute_list.callees
+        if opcode in {"parameter", "constant"} or not (arguments := self._arguments()):
+            self.operands = self.operand_paths = ()
+        elif "[" in arguments or "/" in arguments or "#" in arguments:
+            found = patterns.operand.findall(arguments)
+            self.operands = tuple([name for name, _ in found])
+            self.operand_paths = tuple([_path(path) for _, path in found])
+        else:
+            # Nothing but names, as most texts print them.
+            names = self.operands = tuple(arguments.replace("%", "").split(", "))
+            self.operand_paths = _NO_PATHS.get(len(names)) or ((),) * len(names)
 
     @classmethod
     def from_parts(
         cls, text: str, parts: InstructionParts, shape: Shape, attribute_list: AttributeList
     ) -> Instruction:
         """An instruction whose text is not in XLA's own spelling, as the grammar cut it."""
-        made = cls(
-            text, parts.is_root, parts.name, shape, parts.opcode, attribute_list, parts.operands
-        )
-        made._arguments = parts.arguments
-        made._paths = parts.operand_paths
+        made = cls(text, parts.is_root, parts.name, shape, parts.opcode, attribute_list)
+        made.arguments = parts.arguments
+        made.callees = () if parts.opcode in _CALLS_NOTHING else attribute_list.callees
+        made.operands = parts.operands
+        made.operand_paths = parts.operand_paths
         return made
 
     def __repr__(self) -> str:
         return f"<Instruction {self.name} = {self.opcode}>"
-
-    @property
-    def arguments(self) -> str:
-        """Raw text between the parentheses behind the opcode."""
-        if self._arguments is not None:
-            return self._arguments
-        # In XLA's own spelling single blanks and nothing else stand between the parts.
-        before = self.text.index(" = ") + len(self.shape.text) + len(self.opcode) + 5
-        return self.text[before : len(self.text) - len(self.attribute_list.text) - 1]
-
-    @property
-    def operand_paths(self) -> tuple[tuple[int, ...], ...]:
-        """Per operand, the tuple elements taken from it: `%t#1#0` gives (1, 0), plain gives ()."""
-        found = self._paths
-        if found is None:
-            if "#" in self.text and self.operands:
-                paths = [path for _, path in patterns.operand.findall(self.arguments)]
-                found = tuple([_path(text) for text in paths])
-            else:
-                found = ((),) * len(self.operands)
-            self._paths = found
-        return found
 
     @property
     def attributes(self) -> Mapping[str, str]:

@@ -17,7 +17,6 @@ MAX_DEPTH = 200
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
 _BRACKET = re.compile(r"[(){}\[\]]")
-_operand_names = patterns.operand.findall
 _plain = patterns.plain_line.fullmatch
 _line = patterns.line.fullmatch
 _long_constant = patterns.long_constant.fullmatch
@@ -60,8 +59,6 @@ class LineReader:
     def ordinary(self, text: str) -> Instruction | None:
         """Read an instruction of ordinary form; None when it is not."""
         match = _plain(text)
-        # Then all arguments are names, or one is a number.
-        is_plain = match is not None
         if match is None:
             match = self._other(text)
             if match is None:
@@ -79,13 +76,7 @@ class LineReader:
             if _attribute_list(tail) is None or values.holds_body(tail):
                 return None
             attributes = self.attribute_lists[tail] = AttributeList(tail, self.pool)
-        if not arguments or opcode == "parameter" or opcode == "constant":
-            operands = ()
-        elif is_plain and "#" not in arguments and "/" not in arguments:
-            operands = tuple(arguments.replace("%", "").split(", "))
-        else:
-            operands = tuple([name for name, _ in _operand_names(arguments)])
-        instruction = Instruction(text, root is not None, name, shape, opcode, attributes, operands)
+        instruction = Instruction(text, root is not None, name, shape, opcode, attributes)
         self.instructions[text] = instruction
         return instruction
 
