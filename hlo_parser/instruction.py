@@ -241,7 +241,8 @@ class Instruction:
         self.callees = () if opcode in _CALLS_NOTHING else self.attribute_list.callees
         if opcode in {"parameter", "constant"} or not (arguments := self._arguments()):
             self.operands = self.operand_paths = ()
-        elif "[" in arguments or "/" in arguments or "#" in arguments:
+        elif "[" in arguments or "(" in arguments or "/" in arguments or "#" in arguments:
+            # Shapes, `/*index=5*/`, paths.
             found = patterns.operand.findall(arguments)
             self.operands = tuple([name for name, _ in found])
             self.operand_paths = tuple([_path(path) for _, path in found])
