@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from app import knowledge
+from app.analysis.release_evidence import releases_that_fit
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.report import Environment, Releases
 
@@ -33,7 +33,7 @@ def environment_of(
     header = module.last.module.header if module else None
     return Environment(
         backend=_backend(contents.modules if contents else (), merged),
-        jaxlib=_releases(log, release),
+        jaxlib=_releases(contents, log, flags, release),
         num_partitions=header.num_partitions if header else None,
         replica_count=header.replica_count if header else None,
         flags=dict(sorted(merged.items())),
@@ -58,17 +58,11 @@ def _backend(modules: Sequence[ModuleHistory], flags: Mapping[str, str]) -> str 
     return None
 
 
-def _releases(log: LogFacts, release: str | None) -> Releases:
+def _releases(
+    contents: DumpContents | None, log: LogFacts, flags: Mapping[str, str], release: str | None
+) -> Releases:
     if release is not None:
         return Releases(releases=(release,), how="given by the user")
     if log.releases:
         return Releases(releases=log.releases, how="named in the log")
-    for failure in log.failures:
-        if failure.file and failure.condition:
-            found = knowledge.releases_of_check(failure.file, failure.condition, failure.line)
-            if found:
-                return Releases(
-                    releases=found,
-                    how=f"{failure.file}:{failure.line} holds this check in these releases",
-                )
-    return Releases()
+    return releases_that_fit(contents, log, flags)

@@ -14,14 +14,26 @@ from app.knowledge.failure_signs import FailureSign, failure_classes, failure_si
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
 from app.knowledge.passes import PassSpan, is_outside_passes, pass_releases, passes_of_file
-from app.knowledge.releases import ALL_RELEASES, release_key
+from app.knowledge.release_signs import (
+    ReleaseSign,
+    Weight,
+    published_with_check,
+    published_with_flag,
+    published_with_pass,
+    published_without_flag,
+    release_signs,
+)
+from app.knowledge.releases import ALL_RELEASES, PUBLISHED, release_key
 
 __all__ = [
     "ALL_RELEASES",
+    "PUBLISHED",
     "FailureSign",
     "Fix",
     "FlagSpan",
     "PassSpan",
+    "ReleaseSign",
+    "Weight",
     "check_site_lines",
     "condition_digest",
     "failure_classes",
@@ -34,7 +46,12 @@ __all__ = [
     "is_outside_passes",
     "pass_releases",
     "passes_of_file",
+    "published_with_check",
+    "published_with_flag",
+    "published_with_pass",
+    "published_without_flag",
     "release_key",
+    "release_signs",
     "releases_of_check",
     "upstream",
 ]

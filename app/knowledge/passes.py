@@ -29,6 +29,17 @@ def pass_releases(name: str) -> PassSpan | None:
     return _spans().get(name)
 
 
+def first_release_of_pass(name: str) -> str | None:
+    """The first release whose source names the pass, None where no source does.
+
+    A pass that an older dump was seen to hold is built at run time there: then it is None, too.
+    """
+    span, first = _spans().get(name), _firsts().get(name)
+    if span is None or first is None or release_key(span.first) < release_key(first):
+        return None
+    return first
+
+
 def passes_of_file(file: str, condition: str | None = None) -> tuple[str, ...]:
     """XLA's names of the passes that run the code of `file`, the likeliest first.
 
@@ -72,6 +83,12 @@ def _spans() -> dict[str, PassSpan]:
         seen = sorted((*first_in_source.split(), *seen_in_dumps.split()), key=release_key)
         spans[name] = PassSpan(seen[0], seen[-1])
     return spans
+
+
+@cache
+def _firsts() -> dict[str, str]:
+    rows = read_rows("passes_by_release.tsv.xz")
+    return {name: first.split()[0] for name, first, _ in rows if first.strip()}
 
 
 @cache

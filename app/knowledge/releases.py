@@ -14,6 +14,14 @@ ALL_RELEASES: tuple[str, ...] = (
 )
 """Every release with a column in the tables, oldest first."""
 
+PUBLISHED: tuple[str, ...] = (
+    *(f"0.4.{patch}" for patch in range(9, 37)),
+    *("0.4.38", "0.5.0", "0.5.1", "0.5.2", "0.5.3", "0.6.0", "0.6.1", "0.6.2", "0.7.0", "0.7.1"),
+    *("0.7.2", "0.8.0", "0.8.1", "0.8.2", "0.8.3", "0.9.0", "0.9.1", "0.9.2", "0.10.0", "0.10.1"),
+    *("0.10.2", "0.11.0", "0.11.1", "0.11.2", "0.12.0"),
+)
+"""Every release that is known to exist, those without a column too, oldest first."""
+
 POSITIONS = {release: position for position, release in enumerate(ALL_RELEASES)}
 
 _NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")

@@ -109,7 +109,9 @@ def _fixes(facts: Facts) -> str:
         )
     if min(map(knowledge.release_key, releases)) >= knowledge.release_key(_FIXED):
         return "The faults known upstream are fixed in this release; another may remain."
-    return f"This release is older than {_FIXED}, the first with both known fixes."
+    if max(map(knowledge.release_key, releases)) < knowledge.release_key(_FIXED):
+        return f"This release is older than {_FIXED}, the first with both known fixes."
+    return f"The release may be older than {_FIXED}, the first with both known fixes."
 
 
 def _ways(rings: Sequence[PermuteRing]) -> str:

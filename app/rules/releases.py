@@ -16,13 +16,14 @@ def releases_in_words(releases: Sequence[str]) -> str:
 def is_before_fix(releases: Sequence[str], ref: str) -> bool | None:
     """Whether all `releases` are older than the one that fixed the fault of a public thread.
 
-    None where no releases, or no fix, are known.
+    None where no releases, or no fix, are known, and where some are older and some are not.
     """
     fix = knowledge.fix_of(ref)
     if not releases or fix is None:
         return None
     fixed = knowledge.release_key(fix.fixed_in)
-    return all(knowledge.release_key(release) < fixed for release in releases)
+    older = {knowledge.release_key(release) < fixed for release in releases}
+    return older.pop() if len(older) == 1 else None
 
 
 def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround | None:
