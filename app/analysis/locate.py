@@ -19,6 +19,8 @@ from app.model.report import Confidence, Failure
 _RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
 
 
+# xla/hlo/ir/hlo_computation.cc, Accept; the passes before it order instructions without this check.
+_CYCLE = "A cycle is detected while visiting"
 _KILLED = "signal::SIGKILL"
 _WORD = re.compile(r"[\w.$@]*\w")
 
@@ -169,6 +171,12 @@ def _after_the_newest_text(cause: CheckFailure, last: DumpName | None) -> _Pass:
         return _Pass(None, "possible", how)
     if last.before is None:
         return _Pass(None, "possible", "nothing says which pass was running")
+    if _CYCLE in cause.text and (last.pipeline or "").startswith("pre-scheduling"):
+        how = (
+            f"the newest text is of {last.pipeline}, and what next visits all instructions in "
+            "the order of their operands, and refuses a cycle, is the scheduler"
+        )
+        return _Pass("scheduling", "likely", how)
     if class_of(cause) == class_of_pass(last.before) is not None:
         how = f"the newest dump says that {last.before} was next, and the message is of its kind"
         return _Pass(last.before, "likely", how)

@@ -112,7 +112,7 @@ FAILING = {
     "fail_cycle_nocallinliner__jax0.10.2": Answer(
         "VER001",
         "hlo-verifier",
-        "fusion-wrapper",
+        "scheduling",
         "likely",
         [("wrapped_subtract", 6)],
         ("without --xla_disable_hlo_passes=call-inliner",),
