@@ -29,9 +29,9 @@ _SHOWN = 200
 _HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = re.compile(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
 _FOOT_ATTRIBUTE = re.compile(rf",\s*+({patterns.KEY})({patterns.VALUE})", re.ASCII)
-_TABLE_LINES = re.compile(
-    rb"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*+(?:\n|$)|"
-    rb'[ \t]*+\d++[ \t]++(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}\n]*+\})[ \t]*+(?:\n|$)|[ \t]*+\n'
+_TABLES = re.compile(
+    rb"(?:\s*+(?:(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
+    rb'\d++\s*+(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}]*+\})))*+'
 )
 # Twice as fast as bytes.find with two characters of which the first is frequent.
 _BLANK_LINE = re.compile(rb"\n\n")
@@ -188,7 +188,7 @@ class _Reading:
         return Header(text, parts.name, parts.attributes)
 
     def _frames(self) -> FrameTables | None:
-        if self.data.startswith(b"\n", self.position):
+        if self.data[self.position : self.position + 1] in (b" ", b"\t", b"\r", b"\n"):
             self.position = self.scanner.skip_blank(self.position)
         if not self.data.startswith(b"FileNames", self.position):
             return None
@@ -198,9 +198,8 @@ class _Reading:
         if known is not None:
             self.position = end + 3
             return known
-        end = start
-        while (match := _TABLE_LINES.match(data, end)) is not None and match.end() > end:
-            end = match.end()
+        match = _TABLES.match(data, start)
+        end = match.end() if match is not None else start
         raw = data[start:end].rstrip()
         self.position = self.scanner.skip_blank(end)
         try:

@@ -27,8 +27,9 @@ _LINE_START = re.compile(
     rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
 _START = re.compile(
-    rb"[ \t]*+(?:ROOT(?:[ \t\r\n]++|(?=%)))?+(?:%" + _NAME + rb"[ \t]*+=|" + _NAME + rb"[ \t]++=)"
+    rb"[ \t]*+(?:ROOT(?:[ \t\r\n]++|(?=%)))?+(?:%" + _NAME + rb"\s*+=|" + _NAME + rb"\s++=)"
 )
+_PLAIN_START = re.compile(_START.pattern + rb"\s*+(?:\(|/\*|[A-Za-z_][A-Za-z0-9_.\-]*+\s*+[\[(])")
 _CLOSE_LINE = re.compile(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
 _BODY_KEY = re.compile(
     rb"(?:to_apply|calls|condition|body|select|scatter|true_computation|false_computation|"
@@ -38,7 +39,7 @@ _ENTRY = re.compile(rb"ENTRY(?=[\s%/])")
 _HEAD = re.compile(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
 _HEAD_NAME = re.compile(rb"%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = re.compile(rb"\s*+->\s*+")
-_ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\]\n]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}\n]*+\})?+")
+_ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
 _BUFFER = re.compile(rb"b\s*+(?=\()")
 _FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
@@ -119,7 +120,7 @@ class Scanner:
             if _AFTER_HEADER.match(self.data, self.skip_blank(end)):
                 return end
         statement = _Statement(self, position)
-        statement.called = True
+        statement.called = statement.is_header = True
         return statement.end()
 
     def head(self, position: int) -> tuple[str, bool, int] | None:
@@ -224,6 +225,7 @@ class _Statement:
         "broken",
         "called",
         "data",
+        "is_header",
         "nested",
         "position",
         "scanner",
@@ -241,6 +243,7 @@ class _Statement:
         self.assigned = False
         self.broken = False
         self.called = False
+        self.is_header = False
 
     def end(self) -> int:
         while True:
@@ -328,16 +331,17 @@ class _Statement:
         It does where braces enough for both follow, or where an instruction goes on or begins
         behind those of the values.
         """
-        if len(self.stack) > _MAX_CLOSED_BY_LINES or set(self.stack) != {b"}"}:
+        if self.is_header:
+            return True
+        if len(self.stack) > _MAX_CLOSED_BY_LINES or self.stack[-1] != b"}":
             return False
-        for _ in self.stack:
-            if not self.data.startswith(b"}", position):
-                return False
+        following = b""
+        for expected in reversed(self.stack):
+            if not self.data.startswith(expected, position):
+                return following == b","
             position = self.scanner.skip_blank(position + 1)
-        return self.data[position : position + 1] in (
-            b"}",
-            b",",
-        ) or self.scanner.starts_instruction(position)
+            following = self.data[position : position + 1]
+        return following in (b"}", b",") or self.scanner.starts_instruction(position)
 
     def _ends_at(self, place: int) -> bool:
         data, scanner = self.data, self.scanner
@@ -346,7 +350,7 @@ class _Statement:
             return scanner.starts_computation(following) or (
                 not self.nested
                 and (
-                    scanner.starts_instruction(following)
+                    _PLAIN_START.match(data, following) is not None
                     or (
                         _CLOSE_LINE.match(data, following) is not None
                         and not self._closes_values(following)
