@@ -8,7 +8,8 @@ The evaluator is a slow interpreter on the host. A large array that the program 
 makes of constants, keeps every compile waiting.
 
 ## How we know
-The alarm prints the instruction, with its line where there are metadata.
+The alarm prints the instruction, with its line where there are metadata. Where it names none that
+the dump holds, the instructions of the first text whose inputs are all constants are suspects.
 
 ## What to do
 Pass the array as an argument in place of closing over it; make large constants at run time; leave
@@ -22,6 +23,8 @@ xla/service/slow_operation_alarm.cc, xla/hlo/transforms/simplifiers/hlo_constant
 jax-ml/jax#21300, jax-ml/jax#16647.
 """
 
+from app.analysis.class_suspects import computed_from_constants
+from app.rules.naming import suspecting_at_first
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {
@@ -37,6 +40,7 @@ STORIES = {
         ),
         refs=("jax-ml/jax#21300", "jax-ml/jax#16647"),
         unknown=("how long the folding took in all",),
+        suspects=suspecting_at_first(computed_from_constants, role="all its inputs are constants"),
     ),
 }
 

@@ -20,6 +20,8 @@ Where the two sizes come from is for the reader to follow.
 xla/service/dynamic_padder.cc; pytorch/xla#4298, openxla/xla#47379, pytorch/xla#9314.
 """
 
+from app.analysis.class_suspects import with_bounds
+from app.rules.naming import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {
@@ -30,6 +32,7 @@ STORIES = {
         tries=(Try("Use static shapes: pad to a fixed size and mask the padding."),),
         refs=("pytorch/xla#4298", "openxla/xla#47379", "pytorch/xla#9314"),
         unknown=("whether the sizes are equal when the program runs",),
+        suspects=suspecting(with_bounds, role="has or sets a size with a bound"),
     ),
 }
 

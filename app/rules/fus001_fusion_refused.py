@@ -22,6 +22,8 @@ xla/service/gpu/model/gpu_performance_model_base.cc, xla/hlo/ir/hlo_instructions
 openxla/xla#7971, jax-ml/jax#18787, openxla/xla#47373, openxla/xla#47386.
 """
 
+from app.analysis.class_suspects import fusions_of_updates
+from app.rules.naming import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {
@@ -35,6 +37,7 @@ STORIES = {
         ),
         refs=("openxla/xla#7971", "jax-ml/jax#17730", "openxla/xla#47373", "openxla/xla#47386"),
         unknown=("which instructions were to be merged, where the message prints none",),
+        suspects=suspecting(fusions_of_updates, role="updates several arrays at once"),
     ),
 }
 

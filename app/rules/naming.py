@@ -113,6 +113,25 @@ def suspects(
     )
 
 
+def suspecting_at_first(
+    find: Callable[[Module], Iterable[Place]], *, role: str
+) -> Callable[[Facts, Diagnosis], tuple[Named, ...]]:
+    """What a story suspects: what `find` lists in the first text of a module.
+
+    Of the module that died, or, for a run that went on, of the first of the user's that has any.
+    """
+
+    def found(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
+        for history in _modules(facts):
+            first = history.dumps[0]
+            places = tuple(islice(find(first.module), _MOST_NAMED))
+            if places:
+                return tuple(cited(facts, history, first, *place, role=role) for place in places)
+        return ()
+
+    return found
+
+
 def suspecting(
     find: Callable[[Module], Iterable[Place]], *, role: str
 ) -> Callable[[Facts, Diagnosis], tuple[Named, ...]]:

@@ -9,7 +9,7 @@ The program works, but the copy costs memory and a transfer of the whole tensor,
 
 ## How we know
 The warning gives both shardings and, from late 2024 on, the instruction, which is found in the dump
-or cited as printed.
+or cited as printed; its size is that of its shape in the text in which it was found.
 
 ## What to do
 Annotate the value, or those before and after it, so that both shardings agree or differ by one
@@ -23,7 +23,27 @@ xla/service/spmd/spmd_partitioner.cc; openxla/xla#15207, jax-ml/jax#21562, Enzym
 Physical-Intelligence/openpi#112.
 """
 
+from app.model.facts import Facts
+from app.rules.amounts import bytes_in_words
+from app.rules.naming import Named
 from app.rules.telling import Story, Try, class_rule
+
+
+def _sizes(facts: Facts, named: tuple[Named, ...]) -> tuple[str, ...]:
+    """The size of what is gathered, from the shapes in the texts in which it was found."""
+    texts = {history.id: history.dumps for history in facts.modules}
+    said: list[str] = []
+    for culprit in (found.culprit for found in named):
+        if culprit.module is None or culprit.dump is None:
+            continue
+        module = texts[culprit.module][culprit.dump].module
+        computation = module.get(culprit.computation or "")
+        found = computation.get(culprit.instruction or "") if computation else None
+        if found is not None:
+            size = bytes_in_words(found.shape.byte_size)
+            said.append(f"{found.name} has {size} ({found.shape.without_layout}) in that text.")
+    return tuple(said)
+
 
 STORIES = {
     "": Story(
@@ -42,6 +62,7 @@ STORIES = {
         ),
         refs=("openxla/xla#15207", "jax-ml/jax#21562", "EnzymeAD/Enzyme-JAX#822"),
         unknown=("what the copy costs in this program",),
+        adds=_sizes,
     ),
 }
 

@@ -20,6 +20,8 @@ Silent miscompiles are not found here.
 openxla/xla#42481, openxla/xla#40034, openxla/xla#49143.
 """
 
+from app.analysis.miscompiled_forms import scatter_of_two_shardings
+from app.rules.naming import suspecting_at_first
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {
@@ -35,6 +37,9 @@ STORIES = {
         ),
         refs=("openxla/xla#42481", "openxla/xla#40034", "openxla/xla#49143"),
         unknown=("which operation of the program it is, where the message names none",),
+        suspects=suspecting_at_first(
+            scatter_of_two_shardings, role="adds updates that are split otherwise"
+        ),
     ),
 }
 

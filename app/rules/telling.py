@@ -43,7 +43,8 @@ class Story:
     `what` completes "the log says"; `flags` are names of flags that take part; `refs` public
     threads; `unknown` what would confirm or refute it. `names` finds what the messages name where
     it is no instruction's name; `suspects` finds instructions where they name none, which are never
-    more than possible. `severity` is that of a complaint: a failure is an error.
+    more than possible. `adds` says more of those found, in sentences. `severity` is that of a
+    complaint: a failure is an error.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Story:
     unknown: tuple[str, ...] = ()
     names: Callable[[Facts, Sequence[str]], tuple[Named, ...]] | None = None
     suspects: Callable[[Facts, Diagnosis], tuple[Named, ...]] | None = None
+    adds: Callable[[Facts, tuple[Named, ...]], tuple[str, ...]] | None = None
     severity: Severity = "warning"
 
 
@@ -148,6 +150,8 @@ def _message(
     if culprits:
         how = "The message names" if is_named else "The message names no instruction; suspects are"
         parts.append(f"{how} {', '.join(place(found.culprit) for found in culprits)}.")
+    if story.adds is not None:
+        parts += story.adds(facts, culprits)
     if disabled := _disabled_passes(facts, diagnosis):
         parts.append(
             f"The run switched passes off ({disabled}); later ones may rely on what they do."

@@ -21,6 +21,8 @@ The cause inside libtpu cannot be seen.
 jax-ml/jax#37029, pytorch/xla#8591, jax-ml/jax#38004, sgl-project/sglang-jax#197.
 """
 
+from app.analysis.class_suspects import off_the_lanes
+from app.rules.naming import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {
@@ -40,6 +42,7 @@ STORIES = {
         ),
         refs=("jax-ml/jax#37029", "jax-ml/jax#38004", "sgl-project/sglang-jax#197"),
         unknown=("what the closed code was doing",),
+        suspects=suspecting(off_the_lanes, role="its last dimension fills no whole lanes"),
     ),
 }
 

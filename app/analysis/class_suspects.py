@@ -1,0 +1,68 @@
+"""Instructions that a class of failures is known to stumble over, beyond those of `suspects.py`.
+
+What is listed is a suspect; healthy programs hold it, too. Results are pairs of computation and
+instruction.
+"""
+
+from collections.abc import Iterator
+
+from app.analysis.suspects import Place, instructions
+from hlo_parser import Computation, Instruction, Module
+
+_LANES = 128
+_MAKES_CONSTANTS = frozenset({"constant", "iota"})
+_NO_WORK = frozenset({"broadcast", "constant", "iota", "parameter", "tuple", "get-tuple-element"})
+_SIZES = frozenset({"get-dimension-size", "set-dimension-size"})
+
+
+def computed_from_constants(module: Module) -> Iterator[Place]:
+    """Array operations whose inputs are all constants, through any number of steps; largest first.
+
+    What a constant folder would evaluate (xla/hlo/transforms/simplifiers/hlo_constant_folding.cc).
+    """
+    found: list[Place] = []
+    for computation in module.computations:
+        constant: set[str] = set()
+        for instruction in computation.instructions:
+            if instruction.opcode in _MAKES_CONSTANTS or (
+                instruction.operands and constant.issuperset(instruction.operands)
+            ):
+                constant.add(instruction.name)
+                if instruction.opcode not in _NO_WORK and instruction.shape.dimensions:
+                    found.append((computation, instruction))
+    return iter(sorted(found, key=lambda place: -_largest_operand(*place)))
+
+
+def off_the_lanes(module: Module) -> Iterator[Place]:
+    """Concatenations and updates of slices whose last dimension fills no whole number of lanes."""
+    for computation, instruction in instructions(module):
+        if instruction.opcode in ("concatenate", "dynamic-update-slice"):
+            sizes = instruction.shape.dimensions
+            if sizes and sizes[-1] % _LANES:
+                yield computation, instruction
+
+
+def with_bounds(module: Module) -> Iterator[Place]:
+    """Values with a dimension that is only bounded, and what reads or sets such sizes."""
+    for computation, instruction in instructions(module):
+        if instruction.opcode in _SIZES or (
+            instruction.shape.is_dynamic and instruction.opcode != "parameter"
+        ):
+            yield computation, instruction
+
+
+def fusions_of_updates(module: Module) -> Iterator[Place]:
+    """Fusions with several results of which two and more are updates of slices."""
+    for computation, fusion in instructions(module):
+        if fusion.opcode != "fusion" or len(fusion.shape.elements) < 2:
+            continue
+        for _, fused in module.callees(fusion):
+            results = (fused.get(name) for name in fused.root.operands)
+            if sum(r is not None and r.opcode == "dynamic-update-slice" for r in results) > 1:
+                yield computation, fusion
+
+
+def _largest_operand(computation: Computation, instruction: Instruction) -> int:
+    operands = (computation.get(name) for name in instruction.operands)
+    sizes = [operand.shape.byte_size for operand in operands if operand is not None]
+    return max(instruction.shape.byte_size, *sizes) if sizes else instruction.shape.byte_size
