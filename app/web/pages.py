@@ -12,10 +12,12 @@ from starlette.responses import (
     Response,
 )
 
+from app.errors import NotFound
 from app.ingest.source_lines import read_source_lines
 from app.model.source_lines import NO_SOURCE_LINES
 from app.report.html import PageLinks, report_page
 from app.report.markdown import report_markdown
+from app.rules.pages import rule_page, rule_pages
 from app.store import ReportRow, Secrets, hash_of
 from app.web.intake import take_upload
 from app.web.reference import api_reference
@@ -115,6 +117,21 @@ async def delete(request: Request, report_id: str, services: InServices) -> Resp
     response = HTMLResponse(render("deleted.html", site=Site()))
     response.delete_cookie(_OWNER_COOKIE, path=f"/r/{report_id}")
     return response
+
+
+@router.api_route("/rules", methods=["GET", "HEAD"])
+def rules() -> Response:
+    """All rules, each with the way to its page."""
+    return HTMLResponse(render("rules.html", site=Site(), pages=rule_pages()))
+
+
+@router.api_route("/rules/{code}", methods=["GET", "HEAD"])
+def rule(code: str) -> Response:
+    """The page of one rule."""
+    page = rule_page(code)
+    if page is None:
+        raise NotFound("no such rule", place=code, next_step="See /rules for all of them.")
+    return HTMLResponse(render("rule.html", site=Site(), page=page))
 
 
 @router.api_route("/api", methods=["GET", "HEAD"])

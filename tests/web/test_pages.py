@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from app.rules.pages import rule_pages
 from app.settings import Settings, template_dir
 from app.web import create_app
 from web.asking import HLO, app_of, kept_files, small_dump, tar_of, until_over
@@ -283,3 +284,17 @@ def test_pages_ask_for_nothing_from_elsewhere(client: TestClient) -> None:
             assert address.startswith(("/", "#")), address
             if address.startswith("/static/"):
                 assert client.get(address).status_code == 200, address
+
+
+def test_the_pages_of_rules_hold_their_six_parts(client: TestClient) -> None:
+    listed = client.get("/rules").text
+    for page in rule_pages():
+        assert f'href="/rules/{page.code}"' in listed
+    shown = client.get("/rules/pip001")
+    assert shown.status_code == 200
+    assert re.findall(r"<h2 [^>]*>([^<]+)</h2>", shown.text) == [
+        part.heading for part in next(p for p in rule_pages() if p.code == "PIP001").parts
+    ]
+    missing = client.get("/rules/NON001", headers=HTML)
+    assert missing.status_code == 404
+    assert "no such rule" in missing.text.lower()
