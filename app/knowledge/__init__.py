@@ -12,6 +12,7 @@ from app.knowledge.check_sites import (
 )
 from app.knowledge.failure_signs import FailureSign, failure_classes, failure_signs
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
+from app.knowledge.flag_pairs import FlagPair, nearest_flag, pairs_at_odds
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
 from app.knowledge.passes import PassSpan, is_outside_passes, pass_releases, passes_of_file
 from app.knowledge.release_signs import (
@@ -30,6 +31,7 @@ __all__ = [
     "PUBLISHED",
     "FailureSign",
     "Fix",
+    "FlagPair",
     "FlagSpan",
     "PassSpan",
     "ReleaseSign",
@@ -44,6 +46,8 @@ __all__ = [
     "flag_known_in",
     "flag_releases",
     "is_outside_passes",
+    "nearest_flag",
+    "pairs_at_odds",
     "pass_releases",
     "passes_of_file",
     "published_with_check",

@@ -49,6 +49,11 @@ def flag_known_in(flag: str, release: str) -> bool | None:
     return None if flag.lstrip("-").startswith(_CLOSED_PREFIXES) else False
 
 
+def all_flags() -> tuple[str, ...]:
+    """The names of all flags that some listed release defines."""
+    return tuple(_spans())
+
+
 @cache
 def _spans() -> dict[str, FlagSpan]:
     return {

@@ -42,5 +42,18 @@ def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround
     return Workaround(text=text, flags=(flag,), releases=releases_in_words(knowing))
 
 
+def flag_in_words(flag: str) -> str:
+    """Where a flag exists, as a clause; for one that no release has, the name it is nearest to."""
+    span = knowledge.flag_releases(flag)
+    if span is not None:
+        newest = span.last == knowledge.ALL_RELEASES[-1]
+        until = "on" if newest else f"to {span.last}"
+        return f"--{flag} exists from jaxlib {span.first} {until}"
+    near = knowledge.nearest_flag(flag)
+    if near is None:
+        return f"--{flag} is in no known release"
+    return f"--{flag} is in no known release; the nearest name is --{near}"
+
+
 def _span_in_words(span: knowledge.FlagSpan | None) -> str:
     return f"{span.first} to {span.last}" if span else ""

@@ -169,3 +169,38 @@ def test_fixes() -> None:
         assert release in knowledge.ALL_RELEASES
         assert entry.source
         assert "#" in entry.ref
+
+
+def test_the_nearest_flag() -> None:
+    near = knowledge.nearest_flag("xla_gpu_enable_tritn_gemm")
+    assert near == "xla_gpu_enable_triton_gemm"
+    assert knowledge.nearest_flag("xla_nothing_like_that_at_all") is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "count"),
+    [
+        ({"xla_gpu_enable_pipelined_all_gather": "true"}, 1),
+        ({"xla_gpu_enable_pipelined_all_gather": "false"}, 0),
+        (
+            {
+                "xla_gpu_enable_pipelined_all_gather": "1",
+                "xla_gpu_enable_latency_hiding_scheduler": "1",
+            },
+            0,
+        ),
+        ({"xla_disable_hlo_passes": "dce,call-inliner"}, 1),
+        ({"xla_gpu_graph_level": "0", "xla_gpu_enable_command_buffer": "FUSION"}, 1),
+        ({"xla_gpu_graph_level": "0", "xla_gpu_enable_command_buffer": ""}, 0),
+    ],
+)
+def test_settings_at_odds(flags: dict[str, str], count: int) -> None:
+    found = list(knowledge.pairs_at_odds(flags))
+    assert len(found) == count
+    assert all(flag in {f"--{k}={v}" for k, v in flags.items()} for p in found for flag in p.flags)
+
+
+def test_flags_of_pairs_are_known() -> None:
+    for given, other, _, _ in read_rows("flag_pairs.tsv"):
+        for word in filter(None, (given, other)):
+            assert knowledge.flag_releases(word.lstrip("!").partition("=")[0]) is not None
