@@ -69,7 +69,7 @@ _PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 class _Check:
     """One module and its lines; every method raises at the first fault it finds."""
 
-    __slots__ = ("computations", "is_compact", "lines", "module", "sound", "started")
+    __slots__ = ("computations", "lines", "module", "sound", "started")
 
     def __init__(self, module: Module, lines: list[str]) -> None:
         self.module = module
@@ -77,9 +77,6 @@ class _Check:
         self.computations: set[str] = set()
         self.sound: set[tuple[str, str]] = set()
         self.started: set[str] = set()
-        self.is_compact = any(
-            any(made.operand_paths) for c in module.computations for made in c.instructions
-        )
 
     def run(self) -> None:
         self._header()
