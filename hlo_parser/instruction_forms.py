@@ -128,7 +128,7 @@ def _together_fault(instruction: Instruction) -> Fault | None:
         count = len(split_list(squeezed(shapes)[1:-1]))
         if count != len(instruction.operands):
             return Fault(f"{count} constraints for the operands", "operand_layout_constraints=")
-    literal = _TYPED_LITERAL.fullmatch(attributes.get("literal", ""))
+    literal = _TYPED_LITERAL.fullmatch(squeezed(attributes.get("literal", "")))
     if literal is not None:
         fault = literal_fault(Shape(literal[1]), literal[2])
         if fault is not None:

@@ -241,7 +241,8 @@ class _Literal:
 
 def _number(element_type: str, token: str) -> None:
     if element_type == "pred":
-        if token not in {"true", "false", "0", "1"}:
+        # Any other number than 0 is true to XLA.
+        if token not in {"true", "false"} and _INT.fullmatch(token) is None:
             raise _LiteralFault(f"expected true or false, found {token!r}")
         return
     integer = _INT_TYPE.fullmatch(element_type)

@@ -319,7 +319,17 @@ class _Statement:
         if not self.assigned:
             self.assigned = True
             return 0
-        name = place if mark.startswith(b"%") else self.data.rfind(b" ", self.start, place) + 1
+        name = place
+        if not mark.startswith(b"%"):
+            while self.data[name - 1 : name] in (b" ", b"\t"):
+                name -= 1
+            name = (
+                max(
+                    self.data.rfind(b" ", self.start, name),
+                    self.data.rfind(b"\t", self.start, name),
+                )
+                + 1
+            )
         before = self.data[max(self.start, name - _ROOT_WINDOW) : name].rstrip()
         if before.endswith(b"ROOT"):
             name = self.data.rfind(b"ROOT", self.start, name)
