@@ -60,9 +60,13 @@ def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Di
         found = _of_failure(failure, backend)
         if found is not None:
             return found
-    if not log.failures or log.failures[0].kind != "signal":
+    if not log.failures or not _is_wordless(log.failures[0]):
         return None
     return _of_signal(log, log.failures[0], located, backend)
+
+
+def _is_wordless(failure: CheckFailure) -> bool:
+    return failure.kind == "signal" or failure.text.startswith("terminate called")
 
 
 def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:

@@ -64,7 +64,8 @@ def with_dump_flags(text: str, folder: str) -> DumpFlags:
 
 # Advice in XLA's own messages, not what the run was given.
 _ADVICE = re.compile(
-    r"Unknown flags? in|run with envvar|[Tt]ry (?:setting|running|adding|using|the)|[Yy]ou can|[Cc]onsider|[Pp]lease"
+    r"Unknown flags? in|run with envvar"
+    r"|[Tt]ry (?:setting|running|adding|using|the)|[Yy]ou can|[Cc]onsider|[Pp]lease"
     r"|[Ss]et(?:ting)? (?:the flag )?--xla|(?:by|with|use|via|see|pass|disable|enable) --xla"
 )
 _GIVEN = re.compile(r"XLA_FLAGS|LIBTPU_INIT_ARGS|\bpython[\d.]*\b|^\+ |^\$ ")

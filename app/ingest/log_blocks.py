@@ -31,7 +31,7 @@ TRIGGERS = (
     *(b"device compute", b"unexpected", b"schecklt", b"No valid", b"of memory", b"hbm usage"),
     *(b"remater", b"Involuntary", b"Very slow", b"All configs", b"displaying the", b"Results do"),
     *(b"Constant folding", b"[Compiling", b"reduce memory", b"operation took", b"waiting for"),
-    b"rendezvous",
+    *(b"rendezvous", b"equal to tol", b"Mismatched", b"absolute diff"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

@@ -88,8 +88,12 @@ _MENTIONS = (
         "All configs were filtered",
     ),
     *("displaying the full instruction", "Results do not match the reference"),
+    *("Not equal to tolerance", "Mismatched elements", "Max absolute difference"),
 )
-_FRAME_ALONE = re.compile(r"(?:#\d{1,3} +)?(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w")
+_FRAME_ALONE = re.compile(
+    r"(?: *#\d{1,3} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"
+    r"(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w"
+)
 _WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
 _SIGNAL_NAME = re.compile(r"SIG[A-Z]{2,6}")
 _SIGNAL_WORDS = {

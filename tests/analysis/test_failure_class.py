@@ -32,6 +32,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        PYTHON + "INVALID_ARGUMENT: Tile assignment dimensions are not those of the input rank",
         F + "spmd/spmd_partitioner.cc:412] Check failed: sharding.TileAgnosticDeviceAssignment()",
         "E  " + PYTHON + "INTERNAL: RET_CHECK failure (external/xla/xla/service/spmd/"
         "dot_handler.cc:101) lhs_rank == rhs_rank",
@@ -64,6 +65,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         ABSL.format("F") + "shape.h:411] Check failed: has_layout() f32[3]",
     ),
     "algsimp-numerics": (
+        "AssertionError: \nNot equal to tolerance rtol=1e-05, atol=0",
         'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\n'
         "AssertionError: \nNot equal to tolerance rtol=1e-05, atol=0\n\nMismatched elements: 1 / 8",
         "F xla/hlo/transforms/simplifiers/algebraic_simplifier.cc:210] Check failed: user_count",
@@ -104,6 +106,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/transforms/gemm_rewriter.cc:99] Check failed: alpha.has_value()",
     ),
     "cudnn": (
+        PYTHON + "INTERNAL: No reference output found!",
         PYTHON + "UNKNOWN: Failed to determine best cudnn convolution algorithm for:\n%c = f32[]",
         PYTHON + "FAILED_PRECONDITION: DNN library initialization failed. Look above.",
         "E0326 13:26:41.794419 4 cuda_dnn.cc:535] Could not create cudnn handle: CUDNN_STATUS_X",
@@ -143,6 +146,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "conditional_code_motion.cc:400] Check failed: branch != nullptr",
     ),
     "hang-rendezvous": (
+        PYTHON + "DEADLINE_EXCEEDED: GetKeyValue() timed out with key: cuda:some_id",
+        PYTHON + "DEADLINE_EXCEEDED: no answer within 600 s",
         "E external/xla/xla/service/rendezvous.cc:91] [id=3] This thread has been waiting for "
         "`first call` for 10 seconds and may be stuck. Expected 8 threads to join the rendezvous, "
         "but only 7 of them arrived on time.",
@@ -190,6 +195,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "FAILED_PRECONDITION: A cycle is detected while visiting instruction %x = f32[] add(%x)",
     ),
     "cpu-backend": (
+        "#4  0x00007f12 in xla::cpu::ThunkExecutor::Execute () from libjax_common.so",
         "Fatal Python error: Segmentation fault\n"
         "    @     0x7f81694b0634  xla::cpu::ConvolutionThunk::Execute()",
         ABSL.format("F") + "ynn_emitter.cc:456] Check failed: reduce->instruction_count() == 3",
@@ -197,6 +203,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "UNKNOWN: MPI: Communicator requested from a thread that is not the one",
     ),
     "constant-folding": (
+        "    frame #15: 0x000000015ad22a50 xla_extension.so`xla::HloEvaluator::HandleWhile(x) + 744",
         "E external/xla/xla/service/slow_operation_alarm.cc:133] Constant folding an "
         "instruction is taking > 4s:\n\n  pad.1 (displaying the full instruction incurs overhead)",
         "Fatal Python error: Segmentation fault\n  @  0x7f  xla::HloEvaluator::HandleSort()",
