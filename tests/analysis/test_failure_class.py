@@ -203,7 +203,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "UNKNOWN: MPI: Communicator requested from a thread that is not the one",
     ),
     "constant-folding": (
-        "    frame #15: 0x000000015ad22a50 xla_extension.so`xla::HloEvaluator::HandleWhile(x) + 744",
+        "    frame #15: 0x000000015ad22a50 xla_ext.so`xla::HloEvaluator::HandleWhile(x) + 7",
         "E external/xla/xla/service/slow_operation_alarm.cc:133] Constant folding an "
         "instruction is taking > 4s:\n\n  pad.1 (displaying the full instruction incurs overhead)",
         "Fatal Python error: Segmentation fault\n  @  0x7f  xla::HloEvaluator::HandleSort()",

@@ -33,8 +33,11 @@ CHECK = (
 )
 
 
-def dump_of(text: str, flags: dict[str, str] | None = None, **name: str) -> DumpContents:
-    passed = PassDump(0, DumpName(file="m.txt", kind="pass", **name), parse_module(text), len(text))
+def dump_of(
+    text: str, flags: dict[str, str] | None = None, after: str | None = None
+) -> DumpContents:
+    name = DumpName(file="m.txt", kind="pass", after=after)
+    passed = PassDump(0, name, parse_module(text), len(text))
     history = ModuleHistory("m", "m", "user", (passed,), complete=False)
     return DumpContents(
         input=Input(name="d", bytes=0),
