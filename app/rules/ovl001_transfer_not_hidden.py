@@ -89,7 +89,7 @@ def _finding(facts: Facts, history: ModuleHistory, lost: Sequence[LostOverlap]) 
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
-        severity="warning" if _is_serious(facts, history, seconds) else "note",
+        severity="warning" if _is_serious(facts, history, lost[0].seconds) else "note",
         confidence="likely",
         title=f"Nothing hides {first}{others}, though computation could",
         message=(
@@ -117,6 +117,7 @@ def _said(lost: LostOverlap, collective: str, work: str) -> str:
 
 
 def _is_serious(facts: Facts, history: ModuleHistory, seconds: float) -> bool:
+    """Of the costliest collective alone: a sum may count the same product several times."""
     device = device_of(history, facts.environment.backend)
     work = facts.work.get(history.id, ())
     if device is None or device.is_assumed or not work or seconds < _SERIOUS_SECONDS:

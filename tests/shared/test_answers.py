@@ -63,6 +63,11 @@ WARNED = {
 }
 
 
+# Healthy programs with a cost that deserves a warning: twelve layers written by a loop in Python.
+COSTLY = {"big_gpt_noscan__jax0.10.2": ["SLO002"]}
+MOST_WARNINGS = 2
+
+
 @dataclass(frozen=True)
 class Answer:
     rule: str
@@ -224,7 +229,7 @@ def test_a_failure_gets_its_class_its_pass_and_its_lines(name: str) -> None:
     expected = FAILING[name]
     assert report.failure is not None
     assert report.failure.pass_ == expected.pass_
-    (finding,) = grave(report)
+    (finding,) = (f for f in grave(report) if f.severity == "error")
     assert (finding.rule, finding.class_) == (expected.rule, expected.class_)
     assert (finding.severity, finding.confidence) == ("error", expected.confidence)
     assert told(finding)[: len(expected.culprits)] == expected.culprits
@@ -241,7 +246,10 @@ def test_a_failure_gets_its_class_its_pass_and_its_lines(name: str) -> None:
 def test_others_are_left_in_peace(name: str) -> None:
     report = report_of(name)
     assert report.failure is None
-    assert grave(report) == []
+    found = [f.rule for f in grave(report)]
+    assert found == COSTLY.get(name, [])
+    assert len(found) <= MOST_WARNINGS
+    assert not any(f.severity == "error" for f in report.findings)
 
 
 def test_the_log_alone() -> None:
