@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,21 +12,25 @@ from app.cli.output import console_for_report, write_output
 from app.errors import NotADump, UsageError
 from app.ingest.log_text import log_text
 from app.ingest.source_lines import read_source_lines
-from app.model.codec import report_to_json
 from app.model.report import Report
 from app.model.source_lines import SourceLines
-from app.report.annotations import github_commands, gitlab_code_quality
-from app.report.html import report_page
-from app.report.junit import report_junit
-from app.report.markdown import report_markdown
-from app.report.sarif import report_sarif
+from app.report.forms import ReportForm, in_form
 from app.report.terminal import print_report
 from app.report.wording import AT_OR_ABOVE
 from app.service import Log, Question, analyze
 from app.settings import Settings
 
 _CHUNK_BYTES = 1 << 20
-_OUTPUTS = ("json", "html", "markdown", "sarif", "junit", "github", "gitlab")
+# Options that name a file, and what goes into it.
+_FORMS: dict[str, ReportForm] = {
+    "json": "json",
+    "html": "html",
+    "markdown": "md",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+    "gitlab": "gitlab",
+}
 
 
 def add_parser(commands: Commands) -> None:
@@ -70,7 +74,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Analyse, write what was asked for, print the rest; 1 when findings reach `--fail-on`."""
-    targets: list[str] = [t for t in map(vars(arguments).get, _OUTPUTS) if t]
+    targets: list[str] = [t for t in map(vars(arguments).get, _FORMS) if t]
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
@@ -94,19 +98,16 @@ def _outputs(
     arguments: argparse.Namespace, report: Report, snippets: SourceLines
 ) -> Iterator[tuple[str, str]]:
     """The files asked for, each with its text, which is made only then."""
-    root: str = arguments.root
-    writers: dict[str, Callable[[], str]] = {
-        "json": lambda: report_to_json(report, indent=1).decode() + "\n",
-        "html": lambda: report_page(report, offline=True, source_lines=snippets),
-        "markdown": lambda: report_markdown(report),
-        "sarif": lambda: report_sarif(report, root=root),
-        "junit": lambda: report_junit(report, fail_on=arguments.fail_on, root=root),
-        "github": lambda: github_commands(report, root=root),
-        "gitlab": lambda: gitlab_code_quality(report, root=root),
-    }
-    for name in _OUTPUTS:
+    for name, form in _FORMS.items():
         if target := vars(arguments)[name]:
-            yield target, writers[name]()
+            text, _ = in_form(
+                report,
+                form,
+                root=arguments.root,
+                fail_on=arguments.fail_on,
+                source_lines=snippets,
+            )
+            yield target, text
 
 
 def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:

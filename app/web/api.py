@@ -10,6 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from app.report.forms import MEDIA_TYPES, ReportForm, in_form
 from app.store import ReportRow
 from app.web.guard import client_of
 from app.web.intake import bearer_of, take_upload
@@ -195,6 +196,36 @@ def get_report(report_id: str, services: InServices) -> Response:
     """The report as JSON (`schema_version` 1), once there is one."""
     with open_bundle(services, find_report(services, report_id)) as bundle:
         return Response(bundle.report_json(), media_type="application/json")
+
+
+@router.get(
+    "/reports/{report_id}/report.{form}",
+    response_class=Response,
+    responses={
+        **_errors(404, 409),
+        200: {"content": {kind: {"schema": {"type": "string"}} for kind in sorted(MEDIA_TYPES)}},
+    },
+    operation_id="get_report_in_form",
+    summary="The report in a form for CI, a bug thread or a mailbox",
+)
+def get_report_in_form(
+    report_id: str,
+    form: ReportForm,
+    services: InServices,
+    root: Annotated[
+        str, Query(description="where the repository was; paths are shown from it")
+    ] = "",
+    fail_on: FailOn = "error",
+) -> Response:
+    """`sarif` for code scanning, `junit` and `gitlab` for CI, `md` for threads, `html` offline.
+
+    `root` matters to `sarif`, `junit`, `gitlab` and `github`; `fail_on` to `junit`.
+    """
+    with open_bundle(services, find_report(services, report_id)) as bundle:
+        text, kind = in_form(bundle.report(), form, root=root, fail_on=fail_on)
+    name = f"report.{'xml' if form == 'junit' else form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text.encode("utf-8", "backslashreplace"), media_type=kind, headers=headers)
 
 
 async def _watched(report_id: str, services: InServices) -> ReportRow:

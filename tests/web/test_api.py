@@ -47,6 +47,32 @@ def test_a_dump_becomes_a_report(working: TestClient) -> None:
     assert report["input"]["sha256"] == state["sha256"]
 
 
+@pytest.mark.parametrize(
+    ("form", "kind", "mark"),
+    [
+        ("sarif", "application/sarif+json", '"version": "2.1.0"'),
+        ("junit", "application/xml", "<testsuites"),
+        ("gitlab", "application/json", "["),
+        ("github", "text/plain", ""),
+        ("md", "text/markdown", "### "),
+        ("html", "text/html", "<!doctype html>"),
+        ("json", "application/json", '"schema_version": 1'),
+    ],
+)
+def test_a_report_comes_in_every_form(working: TestClient, form: str, kind: str, mark: str) -> None:
+    made = working.put(f"{REPORTS}?wait=60&name=a.tar.gz", content=small_dump()).json()
+    answer = working.get(f"{REPORTS}/{made['id']}/report.{form}?root=/repo&fail_on=note")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].partition(";")[0] == kind
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert mark in answer.text
+
+
+def test_an_unknown_form_is_refused(working: TestClient) -> None:
+    made = working.put(f"{REPORTS}?wait=60&name=a.tar.gz", content=small_dump()).json()
+    assert working.get(f"{REPORTS}/{made['id']}/report.pdf").status_code == 422
+
+
 def test_waiting_answers_when_it_is_over(working: TestClient) -> None:
     created = working.put(f"{REPORTS}?wait=60&name=a.tar.gz", content=small_dump())
     assert created.status_code == 201
@@ -236,7 +262,7 @@ def test_the_description_names_every_answer(client: TestClient) -> None:
         operation for methods in description["paths"].values() for operation in methods.values()
     ]
     ids = [operation["operationId"] for operation in operations]
-    assert len(ids) == len(set(ids)) == 7
+    assert len(ids) == len(set(ids)) == 8
     for operation in operations:
         errors = {
             status: answer for status, answer in operation["responses"].items() if status >= "400"
