@@ -186,7 +186,7 @@ class _Follower:
         model = None if origin is None else self._current[origin]
         track = self._begin(loop, model)
         if model is not None:
-            detail = f"copy of {model.id}"
+            detail = f"copy of the loop {model.occurrences[max(model.occurrences)].name}"
         elif self._passes[position].alone:
             detail = "made by the compiler"
         else:

@@ -190,7 +190,7 @@ def test_a_copy_is_created_and_names_its_original() -> None:
     loops = follow(PLAIN, with_copy())
 
     assert told(loops["loop"]) == {}
-    assert told(loops["loop.copy"]) == {"created": "copy of module_0000.m/loop"}
+    assert told(loops["loop.copy"]) == {"created": "copy of the loop loop"}
     assert loops["loop.copy"].origin == "module_0000.m/loop"
 
 

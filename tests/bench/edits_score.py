@@ -1,12 +1,13 @@
 """How often a diff names one edit and nothing else, names and order hidden.
 
-`python tests/bench/edits_score.py [COUNT]` makes COUNT edits (1,000) in texts of `sample_dumps/`
-and prints how many of each kind were named exactly.
+Makes seeded edits in texts of `sample_dumps/` and counts how many of each kind were named exactly;
+`scores.py` is the command.
 """
 
 import random
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,29 +34,44 @@ def modules() -> list[Module]:
     ]
 
 
-def main() -> int:
-    """Edit, diff, print; 1 where too many were not named exactly."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+@dataclass(slots=True)
+class EditsScore:
+    """How many edits of each kind were made and how many named; `wrong` says what was not."""
+
+    done: Counter[str] = field(default_factory=Counter[str])
+    right: Counter[str] = field(default_factory=Counter[str])
+    wrong: list[str] = field(default_factory=list[str])
+
+    @property
+    def share(self) -> float:
+        """Per cent of the edits that were named and nothing else."""
+        return 100.0 * self.right.total() / self.done.total() if self.done else 100.0
+
+    def __str__(self) -> str:
+        kinds = [f"{kind:10} {self.right[kind]:5} of {self.done[kind]:5}" for kind in KINDS]
+        total = f"{self.share:.2f} % of {self.done.total()} edits named, and nothing else"
+        return "\n".join((*self.wrong, *kinds, total)) + "\n"
+
+
+def score_edits(count: int) -> EditsScore:
+    """Make `count` edits, diff, and count what was named."""
     texts = modules()
     numbers = random.Random(count)
-    done: Counter[str] = Counter()
-    right: Counter[str] = Counter()
-    while done.total() < count:
-        module, kind = numbers.choice(texts), KINDS[done.total() % len(KINDS)]
+    score = EditsScore()
+    while score.done.total() < count:
+        module, kind = numbers.choice(texts), KINDS[score.done.total() % len(KINDS)]
         edit = edited(module, kind, numbers)
         if edit is None:
             continue
-        done[kind] += 1
+        score.done[kind] += 1
         wrong = found_instead(module, edit, numbers)
-        right[kind] += not wrong
+        score.right[kind] += not wrong
         if wrong:
-            print(f"{kind} in {module.name} ({module.instruction_count}): {len(wrong)}", wrong[:4])
-    for kind in KINDS:
-        print(f"{kind:10} {right[kind]:5} of {done[kind]:5}")
-    share = 100.0 * right.total() / done.total()
-    print(f"{share:.2f} % of {done.total()}")
-    return int(share < LEAST_SHARE)
+            where = f"{kind} in {module.name} ({module.instruction_count} instructions)"
+            score.wrong.append(f"{where}: {len(wrong)} others named: {wrong[:4]}")
+    return score
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def reaches_least_share(score: EditsScore) -> bool:
+    """At least 95 % were named and nothing else."""
+    return score.share >= LEAST_SHARE

@@ -1,8 +1,7 @@
-"""How often an instruction is found again in the next text, its name and place in the text hidden.
+"""How often an instruction is found again in another text, its name and place in the text hidden.
 
-`python tests/bench/matching_score.py [--every N] [NAME...]` scores the neighbouring texts of every
-module of the dumps whose names hold one of NAME, every Nth pair, prints a line for each dump and
-writes `matching_score.txt` beside itself when nothing was left out.
+Scores one pair of texts, or the pairs of a dump: every neighbouring pair, or every Nth, and a
+seeded sample of pairs that lie apart. `scores.py` is the command that runs it over all dumps.
 
 Names are the truth: what bears one name in both texts is one instruction. Only instructions of
 computations whose text changed count, in pairs of texts that share at least half their names.
@@ -10,14 +9,11 @@ computations whose text changed count, in pairs of texts that share at least hal
 allows what `interchangeable.py` says besides.
 """
 
-import argparse
 import random
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,22 +23,22 @@ from analysis.hidden_names import hidden  # noqa: E402
 from analysis.interchangeable import Interchangeable, Place, unique_places  # noqa: E402
 from app.analysis.diff import Differ  # noqa: E402
 from app.ingest.load import load_dump  # noqa: E402
+from app.model.dump import PassDump  # noqa: E402
 from app.settings import Settings  # noqa: E402
 from hlo_parser import Module  # noqa: E402
 
-DUMPS = ROOT.parent / "shared" / "dumps"
-FIGURES = Path(__file__).with_suffix(".txt")
 LEAST_COMMON = 0.5
 _HANDED_ON = 200
-MOST_SHOWN = 12
-PROCESSES = 2
+MOST_WRONG = 12
+FAR_PAIRS = 4
+"""Pairs of texts that lie apart, for each module."""
 LARGE = 50
 """File pairs with this many changed instructions are counted on their own."""
 
 
 @dataclass(slots=True)
 class Score:
-    """Instructions that count, and how many of them were found."""
+    """Instructions that count, and how many of them were found; `wrong` lists the first others."""
 
     name: str
     count: int = 0
@@ -50,7 +46,7 @@ class Score:
     strict: int = 0
     tolerant: int = 0
     seconds: float = 0.0
-    wrong: list[str] | None = None
+    wrong: list[str] = field(default_factory=list[str])
 
     def add(self, other: "Score") -> None:
         """Count what the other counted."""
@@ -69,6 +65,14 @@ class Score:
             f"{self.share(found):7.3f}" for found in (self.exact, self.strict, self.tolerant)
         )
         return f"{self.name:52} {self.count:8} {shares}  {self.seconds:7.1f}"
+
+
+def total_of(name: str, scores: Iterable[Score]) -> Score:
+    """The sum of the scores."""
+    total = Score(name)
+    for score in scores:
+        total.add(score)
+    return total
 
 
 def score_pair(before: Module, after: Module, name: str, seed: int = 0) -> Score | None:
@@ -91,7 +95,7 @@ def score_pair(before: Module, after: Module, name: str, seed: int = 0) -> Score
         one: disguise.instructions[other]
         for one, other in differ.counterparts(before, disguise.module).items()
     }
-    score = Score(name, seconds=time.process_time() - start, wrong=[])
+    score = Score(name, seconds=time.process_time() - start)
     judge = _Judge(before, after, truth, found)
     for place, right in counted.items():
         score.count += 1
@@ -99,7 +103,7 @@ def score_pair(before: Module, after: Module, name: str, seed: int = 0) -> Score
         score.strict += judge.is_exact(place) or judge.is_twin(place)
         if judge.is_right(place):
             score.tolerant += 1
-        elif score.wrong is not None:
+        elif len(score.wrong) < MOST_WRONG:
             score.wrong.append(f"{'/'.join(place)} -> {found.get(place)} not {right}")
     return score
 
@@ -163,8 +167,11 @@ class _Judge:
         return False
 
 
-def pairs_of(path: Path, every: int) -> Iterator[tuple[str, Module, Module]]:
-    """Neighbouring texts of all modules of a dump."""
+def score_dump(path: Path, every: int) -> tuple[list[Score], list[Score]]:
+    """The scores of a dump's neighbouring pairs, every Nth, and of its pairs that lie apart."""
+    near: list[Score] = []
+    far: list[Score] = []
+    numbers = random.Random(path.name)
     number = 0
     for history in load_dump(path, settings=Settings()).modules:
         for before, after in zip(history.dumps, history.dumps[1:], strict=False):
@@ -172,7 +179,30 @@ def pairs_of(path: Path, every: int) -> Iterator[tuple[str, Module, Module]]:
                 continue
             number += 1
             if number % every == 0:
-                yield f"{after.file}", before.module, after.module
+                near += _scored(before, after)
+        for before, after in _apart(history.dumps, numbers):
+            far += _scored(before, after)
+    return near, far
+
+
+def _scored(before: PassDump, after: PassDump) -> Iterator[Score]:
+    # The numbers of module and text, and the pass: no name from a user's program.
+    words = after.file.rpartition("/")[2].removesuffix(".txt").split(".")
+    numbers = [word for word in words if word.startswith("module_")]
+    known = next((k for k, word in enumerate(words) if word.isdigit() and len(word) == 4), -1)
+    score = score_pair(before.module, after.module, ".".join((*numbers, *words[known:])))
+    if score is not None:
+        yield score
+
+
+def _apart(
+    dumps: Sequence[PassDump], numbers: random.Random
+) -> Iterator[tuple[PassDump, PassDump]]:
+    """A few pairs with others in between, in the order of the texts."""
+    if len(dumps) > 2:
+        for _ in range(FAR_PAIRS):
+            first = numbers.randrange(len(dumps) - 2)
+            yield dumps[first], dumps[numbers.randrange(first + 2, len(dumps))]
 
 
 @dataclass(slots=True)
@@ -183,18 +213,14 @@ class Tally:
     below_99: int = 0
     below_95: int = 0
 
-    def count(self, score: Score) -> None:
-        """Count one file pair."""
-        if score.count >= LARGE:
-            self.large += 1
-            self.below_99 += score.share(score.tolerant) < 99
-            self.below_95 += score.share(score.tolerant) < 95
-
-    def add(self, other: "Tally") -> None:
-        """Count what the other counted."""
-        self.large += other.large
-        self.below_99 += other.below_99
-        self.below_95 += other.below_95
+    def count(self, scores: Iterable[Score]) -> "Tally":
+        """Count file pairs."""
+        for score in scores:
+            if score.count >= LARGE:
+                self.large += 1
+                self.below_99 += score.share(score.tolerant) < 99
+                self.below_95 += score.share(score.tolerant) < 95
+        return self
 
     def reaches_targets(self) -> bool:
         """At most 5 % of the large file pairs below 99 %, at most 1 % below 95 %."""
@@ -205,61 +231,10 @@ class Tally:
         below_95 = 100.0 * self.below_95 / max(self.large, 1)
         return (
             f"{self.large} pairs with {LARGE} or more changed instructions: "
-            f"{below_99:.1f} % below 99 % tolerant, {below_95:.1f} % below 95 %"
+            f"{below_99:.2f} % below 99 % tolerant, {below_95:.2f} % below 95 %"
         )
 
 
 def reaches_targets(score: Score) -> bool:
     """Tolerant at least 99.5 %, strict at least 98.5 %."""
     return score.share(score.tolerant) >= 99.5 and score.share(score.strict) >= 98.5
-
-
-def score_dump(path: Path, every: int, show: float) -> tuple[Score, Tally]:
-    """The score of one dump; file pairs below `show` per cent go to standard error."""
-    dump, tally = Score(path.name.removesuffix(".tar.gz")), Tally()
-    for name, before, after in pairs_of(path, every):
-        score = score_pair(before, after, name)
-        if score is None:
-            continue
-        dump.add(score)
-        tally.count(score)
-        if score.share(score.tolerant) < show:
-            wrong = [f"      {line}" for line in (score.wrong or [])[:MOST_SHOWN]]
-            print("\n".join((f"  {score}", *wrong)), file=sys.stderr, flush=True)
-    return dump, tally
-
-
-def main() -> int:
-    """Score, print, write the figures down when all dumps were scored; 1 below the targets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of dump names")
-    parser.add_argument("--every", type=int, default=1, help="score every Nth pair only")
-    parser.add_argument("--show", type=float, default=0.0, help="list pairs below this share")
-    options = parser.parse_args()
-    paths = [
-        path
-        for path in sorted(DUMPS.glob("*.tar.gz"), key=lambda path: -path.stat().st_size)
-        if not options.names or any(name in path.name for name in options.names)
-    ]
-    total, tally = Score("all"), Tally()
-    lines: list[str] = []
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        scored = pool.map(partial(score_dump, every=options.every, show=options.show), paths)
-        for dump, large in scored:
-            total.add(dump)
-            tally.add(large)
-            if dump.count:
-                print(dump, flush=True)
-                lines.append(str(dump))
-    head = f"{'dump':52} {'count':>8} {'exact':>7}  {'strict':>7}  {'tolerant':>7}  {'CPU s':>7}"
-    if options.every > 1:
-        lines.append(f"every {options.every}th pair of texts")
-    text = "\n".join((head, *sorted(lines), str(total), str(tally))) + "\n"
-    print(text)
-    if not options.names:
-        FIGURES.write_text(text, encoding="utf-8")
-    return int(not (reaches_targets(total) and tally.reaches_targets()))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
