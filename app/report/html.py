@@ -105,7 +105,7 @@ def page_of(
         timelines=timelines,
         timelines_note=note,
         lanes=_lanes(shown),
-        loops=loop_views(shown, comparable=comparable),
+        loops=loop_views(shown, comparable=comparable, server=links.report),
         collectives=collective_views(shown),
         collective_sums=collective_sums(shown),
         compare=_compare_view(shown, offline=offline, comparable=comparable),

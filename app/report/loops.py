@@ -6,6 +6,7 @@ pass and the evidence that the report gives for it.
 
 import re
 from collections import Counter, defaultdict
+from urllib.parse import urlencode
 
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.lanes import nested_order
@@ -37,15 +38,17 @@ _TRIPS_HOW = {
 }
 
 
-def loop_views(report: Report, *, comparable: bool) -> Rows[LoopView]:
-    """All loops, inner ones after the loop around them."""
+def loop_views(report: Report, *, comparable: bool, server: str = "") -> Rows[LoopView]:
+    """All loops, inner ones after the loop around them; `server` is the report's address."""
     modules = {module.id: (number, module) for number, module in enumerate(report.modules)}
     names = {loop.id: loop.name for loop in report.loops}
     several = len({loop.module for loop in report.loops}) > 1
     labels = module_labels(report) if several else {}
     ordered = nested_order(report.loops)
     views = tuple(
-        _loop_view(position, loop, depth, modules.get(loop.module), names, labels, comparable)
+        _loop_view(
+            position, loop, depth, modules.get(loop.module), names, labels, comparable, server
+        )
         for position, (loop, depth) in enumerate(ordered[:MAX_LOOPS])
     )
     return rows_of(views, total=len(ordered), first=FIRST_LOOPS, most=MAX_LOOPS)
@@ -65,6 +68,7 @@ def _loop_view(
     names: dict[str, str],
     labels: dict[str, str],
     comparable: bool,
+    server: str,
 ) -> LoopView:
     module = where[1] if where else None
     return LoopView(
@@ -83,6 +87,7 @@ def _loop_view(
             first=MAX_EVENTS,
             most=MAX_EVENTS,
         ),
+        graph_href=f"{server}/graph?{urlencode({'loop': loop.id})}" if comparable else "",
     )
 
 

@@ -226,6 +226,7 @@ class LoopView:
     op_name: str
     story: str
     events: Rows[LoopEventView]
+    graph_href: str
 
 
 @dataclass(frozen=True, slots=True)

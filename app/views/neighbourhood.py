@@ -1,12 +1,13 @@
-"""The instructions around one instruction: what feeds it and what it feeds, a few steps far.
+"""The instructions around one instruction, or the main ones of a computation, as a graph.
 
 Stays inside one computation; what an instruction calls is named, not entered.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from app.analysis.opcodes import collective_opcode
 from app.errors import NotFound
 from app.model.report import Struct
 from app.views.cut import Cut, shown_name, shown_text
@@ -70,20 +71,29 @@ def neighbourhood(
     radius: int = 2,
     direction: Direction = "both",
     limit: int = MAX_NODES,
+    opened: Iterable[str] = (),
 ) -> Neighbourhood:
     """What `instruction` is computed from and what is computed from it, `radius` steps far.
+
+    Without an instruction it is the whole computation, or as much as there is room for around its
+    root, its loops and its collectives. The direct neighbours of each of `opened`, in turn, come
+    on top; one that is not there by then is passed over.
 
     Raises:
         NotFound: the module has no such computation, or that no such instruction.
     """
     found = module.get(computation)
     centre = None if found is None else found.get(instruction)
-    if found is None or centre is None:
-        raise NotFound(
-            f"there is no instruction {instruction!r}", place=f"{module.name}, {computation}"
-        )
+    if found is None or (instruction and centre is None):
+        what = f"instruction {instruction!r}" if found else f"computation {computation!r}"
+        raise NotFound(f"there is no {what}", place=f"{module.name}, {computation}")
     links = _Links(found)
-    distances, left_out = _spread(links, centre, radius, direction, min(limit, MAX_NODES))
+    limit = min(limit, MAX_NODES)
+    if centre is None:
+        distances, left_out = _landscape(links, limit)
+    else:
+        distances, left_out = _spread(links, centre, radius, direction, limit)
+    left_out += _open(links, distances, opened, limit)
     edges = tuple(_edges(links, distances))
     cut = None
     if left_out or len(edges) > MAX_EDGES:
@@ -162,6 +172,44 @@ def _spread(
                 distances[other] = distance + step
                 queue.append(other)
     return distances, len(left_out)
+
+
+def _landscape(links: _Links, limit: int) -> tuple[dict[str, int], int]:
+    """The whole computation where it fits, else what is nearest to its landmarks; all at 0."""
+    computation = links.computation
+    if len(computation.instructions) <= limit:
+        return dict.fromkeys(links.by_name, 0), 0
+    landmarks = [computation.root.name] if computation.root else []
+    landmarks += [
+        item.name
+        for item in computation.instructions
+        if item.opcode == "while" or collective_opcode(item)
+    ]
+    found = dict.fromkeys(landmarks[:limit], 0)
+    queue = deque(found)
+    while queue and len(found) < limit:
+        item = links.by_name[queue.popleft()]
+        for other in (*links.before(item), *links.after(item)):
+            if other not in found and len(found) < limit:
+                found[other] = 0
+                queue.append(other)
+    return found, len(links.by_name) - len(found)
+
+
+def _open(links: _Links, distances: dict[str, int], opened: Iterable[str], limit: int) -> int:
+    """Add the direct neighbours of `opened`; gives how many found no room."""
+    left_out: set[str] = set()
+    for name in opened:
+        if name not in distances:
+            continue
+        item = links.by_name[name]
+        for step, names in ((-1, links.before(item)), (1, links.after(item))):
+            for other in names:
+                if len(distances) < limit:
+                    distances.setdefault(other, distances[name] + step)
+                elif other not in distances:
+                    left_out.add(other)
+    return len(left_out)
 
 
 def _edges(links: _Links, nodes: dict[str, int]) -> Iterator[Edge]:

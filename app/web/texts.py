@@ -1,4 +1,4 @@
-"""What a report's page asks for one by one: texts of passes, their differences, searches, loops.
+"""What a report's page asks for one by one: texts of passes, their differences, searches, graphs.
 
 JSON for the page's scripts, from the bundle alone; how much one answer may hold is the views'
 matter. A text as it was dumped is a download and never shown by the browser itself.
@@ -6,23 +6,34 @@ matter. A text as it was dumped is a download and never shown by the browser its
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated
 from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
+from app.analysis.diff import diff_modules
 from app.bundle import Bundle
+from app.errors import NotFound
 from app.jobs.comparing import difference
 from app.jobs.comparison import compare_in_child
+from app.model.report import Module as ReportModule
+from app.model.report import Report
+from app.report.graph import MAX_OPENED, GraphPlace, graph_page
+from app.report.verdict import main_module
+from app.report.wording import legible
 from app.store import Problem
+from app.views.cut import shown_name
+from app.views.graph_view import NodeState, graph_view, named_place, states_of
 from app.views.loop_view import loop_view
 from app.views.neighbourhood import neighbourhood
 from app.views.outline import outline
 from app.views.pass_text import pass_text
 from app.views.search import search_instructions
 from app.web.guard import client_of
+from app.web.rendering import Site
 from app.web.services import (
     Services,
     bundle_attachment,
@@ -30,6 +41,7 @@ from app.web.services import (
     find_report,
     services_of,
 )
+from hlo_parser import Module
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
@@ -85,6 +97,78 @@ async def _reader(request: Request, report_id: str, services: InServices) -> Rea
 
 
 InReader = Annotated[Reader, Depends(_reader)]
+
+
+class _GraphQuery:
+    """What the address of a graph says; a `loop` or a `line` of the text stand for the rest."""
+
+    def __init__(
+        self,
+        module: Name = "",
+        text: Annotated[int | None, Query(ge=0, le=1_000_000)] = None,
+        against: Annotated[str, Query(pattern=r"^\d{0,7}$")] = "",
+        computation: Name = "",
+        instruction: Name = "",
+        loop: Name = "",
+        line: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+        radius: Annotated[int, Query(ge=1, le=20)] = 2,
+        opened: Annotated[tuple[Name, ...], Query(alias="open", max_length=MAX_OPENED)] = (),
+        find: Annotated[str, Query(max_length=500)] = "",
+    ) -> None:
+        self.module, self.text, self.loop, self.line = module, text, loop, line
+        self.against = int(against) if against else None
+        self.computation, self.instruction = computation, instruction
+        self.radius, self.opened, self.find = radius, opened, find.strip()
+
+    def place(self, here: str, report: Report) -> GraphPlace:
+        """The place as far as the report knows it; names may still be missing."""
+        loop = next((each for each in report.loops if each.id == self.loop), None)
+        if self.loop and loop is None:
+            raise NotFound(f"there is no loop {self.loop!r} in this report")
+        module = _module_of(report, loop.module if loop else self.module)
+        last = loop.last_dump if loop else len(module.dumps) - 1
+        return GraphPlace(
+            report=here,
+            module=module,
+            text=last if self.text is None else self.text,
+            against=self.against,
+            computation=self.computation,
+            instruction=self.instruction or (loop.name if loop else ""),
+            radius=self.radius,
+            opened=self.opened,
+        )
+
+
+@router.get("/graph")
+def graph(
+    reader: InReader, report_id: str, query: Annotated[_GraphQuery, Depends()]
+) -> HTMLResponse:
+    """A page with the graph of a computation, of a loop's body, or around an instruction."""
+    with reader.bundle() as bundle:
+        report = bundle.report()
+        place = query.place(f"/r/{report_id}", report)
+        module = bundle.parse(place.module.id, place.text)
+        wanted = place.instruction
+        computation, instruction = named_place(
+            module, place.computation, wanted, line=query.line, is_loop=bool(query.loop)
+        )
+        place = replace(place, computation=computation, instruction=instruction)
+        around = neighbourhood(
+            module, computation, instruction, radius=query.radius, opened=query.opened
+        )
+        states, notes = _changes(bundle, place, module)
+        if wanted and not instruction and not query.loop:
+            notes = (*notes, f"This text has no instruction {wanted} in {computation}.")
+        page = graph_page(
+            report,
+            place,
+            graph_view(around, states),
+            computations=[shown_name(each.name) for each in module.computations],
+            found=search_instructions(module, query.find) if query.find else None,
+            notes=tuple(map(legible, notes)),
+            base_context={"site": Site()},
+        )
+    return HTMLResponse(page)
 
 
 @router.get("/modules/{module_id:path}/diff/{before}/{after}")
@@ -162,6 +246,28 @@ def loop(reader: InReader, loop_id: str) -> Response:
     """One loop through all passes."""
     with reader.bundle() as bundle:
         return _json(loop_view(bundle.report(), loop_id))
+
+
+def _module_of(report: Report, module_id: str) -> ReportModule:
+    chosen = next((each for each in report.modules if each.id == module_id), None)
+    if not module_id:
+        chosen = main_module(report)
+    if chosen is None or not chosen.dumps:
+        raise NotFound(f"there is no text of module {module_id!r} in this report")
+    return chosen
+
+
+def _changes(
+    bundle: Bundle, place: GraphPlace, after: Module
+) -> tuple[dict[str, NodeState], tuple[str, ...]]:
+    """What the text changed since `place.against`, and a note where that was not looked into."""
+    if place.against is None or place.against == place.text:
+        return {}, ()
+    texts = place.against, place.text
+    if _size_of(bundle, place.module.id, texts) > MAX_BYTES_IN_PLACE:
+        return {}, ("These texts are too large to mark the changes here; Compare does it.",)
+    found = diff_modules(bundle.parse(place.module.id, place.against), after)
+    return states_of(found, place.computation), ()
 
 
 def _size_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> int:

@@ -58,3 +58,16 @@ export function moduleAddress(data, module) {
 export function firstLineFor(line) {
   return Math.max(1, line - Math.floor(LINES_SHOWN / 3));
 }
+
+/**
+ * The address of the page that draws what is around a line of a text, changes of its pass marked.
+ * @param {PassData} data
+ * @param {ModuleTexts} module
+ * @param {number} text
+ * @param {number} line
+ */
+export function graphAddress(data, module, text, line) {
+  const query = new URLSearchParams({ module: module.id, text: `${text}`, line: `${line}` });
+  if (text > 0) query.set("against", `${text - 1}`);
+  return `${data.base}/graph?${query}`;
+}

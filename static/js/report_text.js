@@ -4,7 +4,14 @@
  * searches the instructions of that text. The texts come from the server a window at a time.
  */
 
-import { LINES_SHOWN, firstLineFor, moduleAddress, moduleAt, textPlace } from "./report_places.js";
+import {
+  LINES_SHOWN,
+  firstLineFor,
+  graphAddress,
+  moduleAddress,
+  moduleAt,
+  textPlace,
+} from "./report_places.js";
 import { visible } from "./report_visible.js";
 
 /**
@@ -70,6 +77,8 @@ class TextReader {
     this.part("#text-found").replaceChildren();
     const raw = /** @type {HTMLAnchorElement} */ (this.part("#text-raw"));
     raw.href = `${moduleAddress(this.data, module)}/texts/${this.place.text}/raw`;
+    const graph = /** @type {HTMLAnchorElement} */ (this.part("#text-graph"));
+    graph.href = graphAddress(this.data, module, this.place.text, this.place.line);
     await this.load(firstLineFor(this.place.line));
     // Only now is the page long enough to bring the section to the top.
     this.section.scrollIntoView();
@@ -108,8 +117,9 @@ class TextReader {
       ...found.lines.map((line) => {
         const row = document.createElement("span");
         row.className = line.number === marked ? "line here" : "line";
-        const number = document.createElement("span");
+        const number = document.createElement("a");
         number.className = "number";
+        number.href = `#text/${this.place?.module}/${this.place?.text}/${line.number}`;
         number.textContent = String(line.number);
         row.append(number, visible(line.text));
         if (line.left_out) row.append(` ... (${line.left_out.toLocaleString("en")} characters more)`);

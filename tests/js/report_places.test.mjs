@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   comparePlace,
   firstLineFor,
+  graphAddress,
   moduleAddress,
   moduleAt,
   textPlace,
@@ -30,4 +31,11 @@ test("a module is found by its position and addressed by its id", () => {
 test("a window begins some lines before the line that is meant", () => {
   assert.equal(firstLineFor(1), 1);
   assert.equal(firstLineFor(919), 899);
+});
+
+test("a graph marks what the pass of its text changed", () => {
+  const data = { base: "/r/x", modules: [{ position: 0, id: "a&b", name: "f", texts: ["t", "u"] }] };
+  const at = (text) => graphAddress(data, data.modules[0], text, 7);
+  assert.equal(at(0), "/r/x/graph?module=a%26b&text=0&line=7");
+  assert.equal(at(1), "/r/x/graph?module=a%26b&text=1&line=7&against=0");
 });

@@ -92,3 +92,21 @@ def test_long_chain() -> None:
     answer = neighbourhood(module, "main", "i.25000", radius=10**9)
     assert len(answer.nodes) == MAX_NODES
     assert min(node.distance for node in answer.nodes) == -MAX_NODES // 2
+
+
+def test_a_whole_computation_is_drawn_where_it_fits() -> None:
+    answer = neighbourhood(SMALL, "main", "")
+    assert {node.name for node in answer.nodes} == {item.name for item in SMALL.entry.instructions}
+    assert answer.cut is None
+
+
+def test_of_a_large_computation_what_is_near_its_landmarks_is_drawn() -> None:
+    answer = neighbourhood(chain(1_000), "main", "", limit=50)
+    assert [node.name for node in answer.nodes] == [f"i.{n}" for n in range(999, 949, -1)]
+    assert answer.cut is not None
+    assert answer.cut.total == 1_000
+
+
+def test_neighbours_of_what_is_opened_come_on_top() -> None:
+    answer = neighbourhood(SMALL, "main", "x", radius=1, opened=("dot.1", "nothing", "late"))
+    assert {node.name for node in answer.nodes} == {"x", "dot.1", "w", "send", "late", "both"}

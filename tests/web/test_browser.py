@@ -309,3 +309,41 @@ def test_the_form_is_reached_by_keys_alone(visit: Callable[..., Page]) -> None:
         "Explain",
     ]
     assert [each for each in reached if each in expected] == expected
+
+
+def test_a_graph_is_walked_by_keys_zoomed_and_saved(
+    visit: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = visit(viewport={"width": 390, "height": 844})
+    page.goto("/")
+    hlo = tmp_path / "small.txt"
+    hlo.write_text(
+        'HloModule m\n\nENTRY e {\n  p = f32[8] parameter(0), metadata={op_name="<b>\u202e"}\n'
+        "  a = f32[8] negate(p)\n  ROOT r = f32[8] add(a, p)\n}\n",
+        encoding="utf-8",
+    )
+    page.locator("#dump").set_input_files(hlo)
+    page.get_by_role("button", name="Explain").click()
+    page.wait_for_url(re.compile("/r/[^/]+$"))
+    expect(page.locator("#verdict")).to_be_visible(timeout=REPORT_MS)
+    page.goto(page.url.partition("#")[0] + "/graph?instruction=r&radius=1")
+    expect(page.locator(".node")).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".node.here a.box").focus()
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.querySelector('.node-name').textContent") == "a"
+    before = page.locator("#graph").get_attribute("width")
+    page.keyboard.press("+")
+    assert page.locator("#graph").get_attribute("width") != before
+    for kind in ("svg", "png"):
+        with page.expect_download() as saving:
+            page.locator(f"[data-save={kind}]").click()
+        saving.value.save_as(tmp_path / saving.value.suggested_filename)
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert "<a" not in (tmp_path / "graph.svg").read_text(encoding="utf-8")
+    page.locator(".node.here a.box").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**instruction=a**")
+    page.go_back()
+    page.wait_for_url("**instruction=r**")
