@@ -23,6 +23,18 @@ _PERCENT = re.compile(r"(?:ROOT )?%")
 _NAMED = re.compile(r"(?:ROOT )?[\w.\-]+ = ")
 _SHAPED_OPERAND = re.compile(r"[\]})] %")
 _MODULES = 4
+# What XLA's printer decides; a proto is printed anew, in one form for all releases.
+_OF_PRINT = frozenset(
+    (
+        "compact-tuple-elements",
+        "frame-tables",
+        "no-percent",
+        "percent-without-operand-shapes",
+        "plain-source-lines",
+        "source-columns",
+        "tuple-element-instructions",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +156,10 @@ def _signs_of_texts(modules: Sequence[ModuleHistory]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for module in modules:
         for dump in dict.fromkeys((module.dumps[0], module.last)):
-            found.update(dict.fromkeys(_signs_of_text(dump.module)))
+            signs = dict.fromkeys(_signs_of_text(dump.module))
+            if dump.from_proto:
+                signs = dict.fromkeys(sign for sign in signs if sign not in _OF_PRINT)
+            found.update(signs)
     if "jit-main" in found:
         found.pop("no-jit-main", None)
     if "compact-tuple-elements" in found:

@@ -22,11 +22,12 @@ Key = tuple[str, int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """One HLO text that was read."""
+    """One HLO text that was read, or the text printed from a proto."""
 
     name: DumpName
     module: Module
     byte_size: int
+    from_proto: bool = False
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ def group_texts(
 
 def _history(group: _Group, identifier: str, role: Role) -> ModuleHistory:
     dumps = (
-        PassDump(index, text.name, text.module, text.byte_size)
+        PassDump(index, text.name, text.module, text.byte_size, text.from_proto)
         for index, text in enumerate(group.texts)
     )
     return ModuleHistory(

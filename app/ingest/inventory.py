@@ -103,6 +103,10 @@ _NOTES = {
     "as they stand (first: {first})",
     "unknown_attribute": "{count} attributes are not known of their opcode; they are kept as they "
     "stand (first: {first})",
+    "proto": "{count} passes have no text and are read from their protos; line numbers are those "
+    "of the text that is printed from one (first: {first})",
+    "proto_twin": "{count} protos hold modules that other files hold as well and are not read "
+    "(first: {first})",
     "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "

@@ -23,11 +23,13 @@ from app.ingest.members import Member, MemberKind
 from app.ingest.memory_files import MEMORY_KINDS, MemoryFile, read_memory_file
 from app.ingest.names import FileKind, FileName, read_file_name
 from app.ingest.progress import Progress, quiet
+from app.ingest.protos import ProtoShelf, ReadProto, RefusedProto, Twin
 from app.ingest.streams import Damage, Peekable
 from app.ingest.text import Text, read_text
 from app.model.dump import (
     BufferAssignment,
     DumpContents,
+    DumpName,
     LiveRanges,
     MemoryReport,
     ModuleHistory,
@@ -35,7 +37,7 @@ from app.model.dump import (
 )
 from app.model.report import Input
 from app.settings import Settings
-from hlo_parser import HloSyntaxError, Interner, parse_module
+from hlo_parser import HloSyntaxError, Interner, Module, parse_module
 
 _CODES: dict[MemberKind, str] = {
     "link": "link",
@@ -46,6 +48,7 @@ _CODES: dict[MemberKind, str] = {
 }
 # Kinds whose content is used; the others are counted by their names.
 _READ: frozenset[FileKind] = frozenset(("hlo_text", "debug_options", *MEMORY_KINDS, "unknown"))
+_PROTOS: frozenset[FileKind] = frozenset(("hlo_proto", "snapshot"))
 _NOT_XLA: frozenset[str] = frozenset(("unknown", "log"))
 _SNIFFED = 4096
 # Comments and blanks may stand in front of the header.
@@ -82,8 +85,9 @@ def load_dump(
         else:
             raise ValueError("neither a path nor a stream was given")
         opened.name = show_name(name or opened.name)
-        with closing(opened), _no_collection():
-            return _Loader(opened, settings, progress).load()
+        shelf = ProtoShelf(opened.budget, settings.max_member_bytes)
+        with closing(opened), closing(shelf), _no_collection():
+            return _Loader(opened, shelf, settings, progress).load()
     except InputError as error:
         error.place = error.place or show_name(name or (source.name if source else ""))
         raise
@@ -104,8 +108,11 @@ def _no_collection() -> Generator[None]:
 class _Loader:
     """The state of one reading."""
 
-    def __init__(self, opened: Opened, settings: Settings, progress: Progress) -> None:
+    def __init__(
+        self, opened: Opened, shelf: ProtoShelf, settings: Settings, progress: Progress
+    ) -> None:
         self._opened = opened
+        self._shelf = shelf
         self._settings = settings
         self._progress = progress
         self._inventory = Inventory()
@@ -123,6 +130,7 @@ class _Loader:
         for member in self._opened.members:
             self._take(member)
             self._progress("read", self._inventory.files, None)
+        self._read_protos()
         self._judge()
         modules = group_texts(self._texts, self._side_files)
         self._remark_on_folders()
@@ -190,8 +198,8 @@ class _Loader:
             if is_compressed:
                 pieces = unpack_text(pieces, start, self._opened.budget)
             kind = self._use(file, pieces, start, member)
-        elif kind == "hlo_proto":
-            self._skip(file, "not_yet_read", "protos of HLO are not read yet", member)
+        elif kind in _PROTOS and not file.name.file.endswith(".txt"):
+            self._tell(self._shelf.hold(file, content.pieces()))
         self._inventory.kinds[kind] += 1
         if kind == "log":
             self._inventory.note("log", file.name.file)
@@ -237,6 +245,11 @@ class _Loader:
         except HloSyntaxError as error:
             self._inventory.skip(name.file, "not_hlo", error.message, text.byte_size)
             return
+        self._keep(name, module, text)
+
+    def _keep(
+        self, name: DumpName, module: Module, text: Text, *, from_proto: bool = False
+    ) -> None:
         self._inventory.count_module(name.file, module, text)
         if self._inventory.instructions > self._settings.max_instructions:
             raise LimitExceeded(
@@ -245,7 +258,21 @@ class _Loader:
                 code="too_many_instructions",
                 next_step="Raise max_instructions, or send a part of the dump.",
             )
-        self._texts.append(ParsedText(name, module, text.byte_size))
+        self._texts.append(ParsedText(name, module, text.byte_size, from_proto))
+
+    def _read_protos(self) -> None:
+        for read in self._shelf.read([text.name for text in self._texts], self._interner):
+            self._tell(read)
+
+    def _tell(self, read: ReadProto | RefusedProto | Twin | None) -> None:
+        if isinstance(read, ReadProto):
+            text = Text("", read.byte_size, False, ())
+            self._keep(read.name, read.module, text, from_proto=True)
+            self._inventory.note("proto", read.name.file)
+        elif isinstance(read, Twin):
+            self._inventory.note("proto_twin", read.file)
+        elif read is not None:
+            self._inventory.skip(read.file, read.code, read.reason, read.byte_size)
 
     def _skip(self, file: FileName, code: str, reason: str, member: Member) -> None:
         self._inventory.skip(file.name.file, code, reason, member.size or 0)
@@ -322,7 +349,7 @@ def _uncompressed(file: FileName) -> tuple[FileName, bool]:
     """What a compressed member is beneath, where that is a kind that is read."""
     stem, _, ending = file.name.file.rpartition(".")
     inner = read_file_name(stem) if file.kind == "unknown" and ending in ("gz", "zst") else file
-    if inner is file or inner.kind == "unknown" or inner.kind not in _READ:
+    if inner is file or inner.kind == "unknown" or inner.kind not in _READ | _PROTOS:
         return file, False
     return replace(inner, name=replace(inner.name, file=file.name.file)), True
 

@@ -10,7 +10,7 @@ module cannot be told from the name alone: `point` holds all that follows the mo
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.model.dump import DumpKind, DumpName
@@ -187,6 +187,8 @@ def _without_prefix(file: str, folder: str, base: str) -> FileName:
     for suffix, kind in _BUFFER_SUFFIXES:
         if base.endswith(suffix):
             return FileName(kind, name)
+    if base.endswith((".pb", ".pb.gz")) and _SNAPSHOT.search(base):
+        return FileName("snapshot", replace(name, point=base))
     kind = _kind_by_ending(base)
     # `fused_add.module_0003.jit_f._fusion.html`, `triton_ir.module_0001.jit_f.ttir`
     subject = _SUBJECT_PREFIX.match(base) if len(base) <= _LONGEST else None

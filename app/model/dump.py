@@ -43,12 +43,16 @@ class DumpName:
 
 @dataclass(frozen=True, slots=True)
 class PassDump:
-    """One HLO text of a module, parsed; `index` is its position in the history."""
+    """One HLO text of a module, parsed; `index` is its position in the history.
+
+    `from_proto` says that XLA wrote it as a proto: the text and its line numbers are not XLA's.
+    """
 
     index: int
     name: DumpName
     module: Module
     byte_size: int
+    from_proto: bool = False
 
     @property
     def file(self) -> str:
