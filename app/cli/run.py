@@ -129,6 +129,8 @@ def _given_flags(environ: Mapping[str, str]) -> str:
         raise UsageError(
             f"XLA_FLAGS names a file that cannot be read: {error.strerror}", place=value
         ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError("XLA_FLAGS names a file that is not UTF-8", place=value) from error
 
 
 def _place(keep: str | None, given: str) -> _Place:
@@ -169,7 +171,7 @@ def _ending(end: ProgramEnd) -> str:
     if end.interrupted:
         return f"the program was interrupted {after}"
     if end.status < 0:
-        return f"the program died {after}: {signal.Signals(-end.status).name}"
+        return f"the program died {after}: {_word_of(-end.status)}"
     return f"the program ended {after} with exit code {end.status}"
 
 
@@ -239,5 +241,11 @@ def _exit_code(end: ProgramEnd) -> int:
     return 128 - end.status if end.status < 0 else end.status
 
 
+def _word_of(number: int) -> str:
+    """`SIGKILL`; of the real-time signals only the first and the last have a name."""
+    known = [entry.name for entry in signal.Signals if entry == number]
+    return known[0] if known else f"signal {number}"
+
+
 def _name_of(number: int) -> str:
-    return signal.strsignal(number) or signal.Signals(number).name
+    return signal.strsignal(number) or _word_of(number)

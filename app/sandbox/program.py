@@ -7,6 +7,7 @@ on. When the time is up the whole group is asked to end and then made to.
 """
 
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -107,14 +108,20 @@ class _Outlet:
             # What a terminal answers when nobody holds its other end.
             return False
         self._keep(piece)
-        rest = piece
         try:
-            while rest:
-                rest = rest[os.write(self._target, rest) :]
+            self._write(piece)
         except BrokenPipeError:
             # Our reader has left: the program shall notice as it would without us.
             return False
         return bool(piece)
+
+    def _write(self, rest: bytes) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self._target, rest) :]
+            except BlockingIOError:
+                # Whoever else holds our stream may have made it one that does not wait.
+                select.select([], [self._target], [])
 
     def _keep(self, piece: bytes) -> None:
         self._line += piece

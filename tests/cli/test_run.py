@@ -159,6 +159,31 @@ def test_a_program_that_is_killed(tmp_path: Path) -> None:
     assert "from outside" in done.report["failure"]["how"]
 
 
+def test_a_signal_without_a_name(tmp_path: Path) -> None:
+    number = signal.SIGRTMIN + 6
+    done = ran(tmp_path, f"import os\nos.kill(os.getpid(), {number})\n")
+    assert done.code == 128 + number
+    assert f"signal {number}" in done.err
+
+
+def test_an_output_that_takes_no_more_for_now(tmp_path: Path) -> None:
+    outer, inner = os.pipe()
+    os.set_blocking(inner, False)
+    program = [sys.executable, "-c", "print('x' * 300_000)\nraise SystemExit(7)"]
+    with subprocess.Popen(
+        [*hloscope(), "--", *program],
+        env=surroundings(tmp_path),
+        stdout=inner,
+        stderr=subprocess.PIPE,
+    ) as running:
+        os.close(inner)
+        time.sleep(1)
+        with open(outer, "rb") as reader:
+            assert len(reader.read()) == 300_001
+        running.communicate(timeout=60)
+    assert running.returncode == 7
+
+
 def test_a_program_that_hangs(tmp_path: Path) -> None:
     child = "import subprocess, sys\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid)\n"
     done = ran(tmp_path, child + HANGING, "--timeout", "8")
@@ -225,6 +250,15 @@ def test_flags_in_a_file(tmp_path: Path) -> None:
     show = "import os\nprint(os.environ['XLA_FLAGS'])\n"
     done = ran(tmp_path, show, environ={"XLA_FLAGS": str(flags)})
     assert done.out.startswith("--xla_cpu_enable_fast_math=false --xla_dump_to=")
+
+
+def test_flags_in_a_file_that_is_no_text(tmp_path: Path) -> None:
+    flags = tmp_path / "flags.txt"
+    flags.write_bytes(b"--xla_dump_to=/\xff\n")
+    done = ran(tmp_path, COMPILED, environ={"XLA_FLAGS": str(flags)})
+    assert done.code == 2
+    assert "not UTF-8" in done.err
+    assert left_behind(tmp_path) == []
 
 
 @pytest.mark.parametrize("given", ["", "--xla_a=1", "--xla_dump_hlo_as_text=false", "word"])
