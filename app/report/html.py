@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import jinja2
 from markupsafe import Markup
@@ -229,10 +230,21 @@ def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:
                 "id": module.id,
                 "name": legible(labels[module.id]),
                 "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
+                "changed": _changed_texts(module),
             }
             for position, module in _readable_modules(report)
         ],
     }
+
+
+def _changed_texts(module: Module) -> list[int]:
+    """Positions of the texts that differ from the one before, as far as counts tell."""
+    return [
+        after.index
+        for before, after in pairwise(module.dumps)
+        if after.changed
+        or (before.instructions, before.computations) != (after.instructions, after.computations)
+    ]
 
 
 def _text_links(report: Report) -> dict[str, str]:

@@ -81,7 +81,7 @@ def _loop_view(
             loop, module, labels.get(loop.module, ""), names.get(loop.parent or "", "")
         ),
         op_name=loop.op_name or "",
-        story=loop_story(loop) or _minor_story(loop),
+        story=loop_story(loop),
         events=rows_of(
             tuple(_event_view(event, where, comparable) for event in loop.events),
             first=MAX_EVENTS,
@@ -110,7 +110,7 @@ def _loop_facts(
 
 
 def loop_story(loop: Loop) -> str:
-    """The structural events of a loop in a few words, renamings aside."""
+    """The structural events of a loop in a few words; where there are none, the minor ones."""
     trips = trip_history(loop)
     words = ["made by a pass"] if loop.first_dump > 0 else []
     for event in loop.events:
@@ -120,7 +120,7 @@ def loop_story(loop: Loop) -> str:
             continue
         words.append(EVENT_WORDS[event.kind])
     words += [f"trips {trips}"] if trips else []
-    return ", ".join(dict.fromkeys(words))
+    return ", ".join(dict.fromkeys(words)) or _minor_story(loop)
 
 
 def trip_history(loop: Loop) -> str:

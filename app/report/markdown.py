@@ -37,7 +37,10 @@ def report_markdown(report: Report, *, link: str = "") -> str:
 def markdown_of(shown: Report, *, link: str = "") -> str:
     """The same for a report whose texts are legible already."""
     verdict = verdict_of(shown)
-    parts = [f"### {escaped(verdict.headline)}"]
+    findings = ranked_findings(shown)
+    # Without a certainty the headline is not that of the first finding.
+    weight = _weight(findings[0]) if verdict.confidence else ""
+    parts = [f"### {weight}{escaped(verdict.headline)}"]
     if link:
         parts.append(f"<{link}>")
     if verdict.statement:
@@ -45,9 +48,8 @@ def markdown_of(shown: Report, *, link: str = "") -> str:
     parts.append(
         "\n".join(f"- **{escaped(label)}:** {code(value)}" for label, value in verdict.facts)
     )
-    findings = ranked_findings(shown)
     for position, finding in enumerate(findings[:_MAX_FINDINGS]):
-        parts.append(_finding_text(finding, headed=position > 0))
+        parts.append(_finding_text(finding, headed=position > 0 or not weight))
     if len(findings) > _MAX_FINDINGS:
         parts.append(f"{counted(len(findings) - _MAX_FINDINGS, 'finding')} more in the report.")
     parts.append(_footer(shown))
@@ -93,8 +95,7 @@ def fenced(text: str) -> str:
 def _finding_text(finding: Finding, *, headed: bool) -> str:
     lines: list[str] = []
     if headed:
-        sure = CONFIDENCE_WORDS[finding.confidence]
-        lines.append(f"#### {SEVERITY_WORDS[finding.severity]}, {sure}: {escaped(finding.title)}")
+        lines.append(f"#### {_weight(finding)}{escaped(finding.title)}")
     lines.append(f"{escaped(finding.message)} ({code(finding.rule)})")
     if finding.culprits:
         lines.append("")
@@ -111,6 +112,10 @@ def _finding_text(finding: Finding, *, headed: bool) -> str:
         lines.append("")
         lines += [f"- Not known: {escaped(text)}" for text in finding.unknown]
     return "\n".join(lines)
+
+
+def _weight(finding: Finding) -> str:
+    return f"{SEVERITY_WORDS[finding.severity]}, {CONFIDENCE_WORDS[finding.confidence]}: "
 
 
 def _advice(finding: Finding) -> list[str]:

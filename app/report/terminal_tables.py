@@ -57,7 +57,7 @@ def _print_loops(report: Report, console: Console) -> None:
             Text(place_text(loop.source) if loop.source else "-", overflow="fold"),
             Text("?" if loop.trip_count is None else f"{loop.trip_count:,}"),
             Text(counts_text(loop.collectives) or "-"),
-            Text(loop_story(loop) or "nothing structural"),
+            Text(loop_story(loop)),
         )
     console.print(table)
     _print_left_out(len(report.loops), _MAX_LOOPS, "loops", console)

@@ -7,7 +7,7 @@
  */
 
 import { blocksOf, summaryText } from "./report_changes.js";
-import { comparePlace, moduleAddress, moduleAt } from "./report_places.js";
+import { comparePlace, lastChanged, moduleAddress, moduleAt } from "./report_places.js";
 
 /**
  * @typedef {import("./report_places.js").ModuleTexts} ModuleTexts
@@ -154,20 +154,24 @@ class Comparison {
     return Number(this.select("after").value);
   }
 
-  /** Offers the pair of the address, or the last two texts of the first module. */
+  /** Offers the pair of the address, or the last two unequal texts of the first module. */
   start() {
     const place = comparePlace(location.hash);
     const found = place && moduleAt(this.data, place.module);
     const module = found || this.data.modules[0];
     const last = module.texts.length - 1;
-    const before = found && place ? Math.min(place.before, last) : last - 1;
-    const after = found && place ? Math.min(place.after, last) : last;
+    const after = found && place ? Math.min(place.after, last) : lastChanged(module);
+    const before = found && place ? Math.min(place.before, last) : after - 1;
     fill(
       this.select("module"),
       this.data.modules.map((item) => ({ value: item.position, text: item.name })),
       module.position,
     );
-    const texts = module.texts.map((text, value) => ({ value, text }));
+    const changed = new Set(module.changed ?? module.texts.keys());
+    const texts = module.texts.map((text, value) => ({
+      value,
+      text: value === 0 || changed.has(value) ? text : `${text} (unchanged)`,
+    }));
     fill(this.select("before"), texts, before);
     fill(this.select("after"), texts, after);
     this.button("earlier").disabled = after < 2;
@@ -179,7 +183,7 @@ class Comparison {
 
   pickModule() {
     const module = moduleAt(this.data, Number(this.select("module").value));
-    if (module) this.go(module.texts.length - 2, module.texts.length - 1);
+    if (module) this.go(lastChanged(module) - 1, lastChanged(module));
   }
 
   /**

@@ -6,7 +6,8 @@
  */
 
 /**
- * @typedef {{position: number, id: string, name: string, texts: string[]}} ModuleTexts
+ * @typedef {{position: number, id: string, name: string, texts: string[],
+ *   changed?: number[]}} ModuleTexts `changed`: positions of texts that differ from the one before
  * @typedef {{base: string, modules: ModuleTexts[]}} PassData
  */
 
@@ -70,4 +71,12 @@ export function graphAddress(data, module, text, line) {
   const query = new URLSearchParams({ module: module.id, text: `${text}`, line: `${line}` });
   if (text > 0) query.set("against", `${text - 1}`);
   return `${data.base}/graph?${query}`;
+}
+
+/**
+ * The text to compare with the one before it when none is named: the last that a pass changed.
+ * @param {ModuleTexts} module with two texts at least
+ */
+export function lastChanged(module) {
+  return module.changed?.at(-1) ?? module.texts.length - 1;
 }

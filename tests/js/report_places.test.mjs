@@ -5,6 +5,7 @@ import {
   comparePlace,
   firstLineFor,
   graphAddress,
+  lastChanged,
   moduleAddress,
   moduleAt,
   textPlace,
@@ -38,4 +39,11 @@ test("a graph marks what the pass of its text changed", () => {
   const at = (text) => graphAddress(data, data.modules[0], text, 7);
   assert.equal(at(0), "/r/x/graph?module=a%26b&text=0&line=7");
   assert.equal(at(1), "/r/x/graph?module=a%26b&text=1&line=7&against=0");
+});
+
+test("a comparison opens on the last two texts that differ", () => {
+  const module = { position: 0, id: "a", name: "f", texts: ["t", "u", "v", "w"] };
+  assert.equal(lastChanged({ ...module, changed: [1, 2] }), 2);
+  assert.equal(lastChanged({ ...module, changed: [] }), 3);
+  assert.equal(lastChanged(module), 3);
 });

@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from report import builders
 
 def test_crash_tells_what_where_and_what_to_try() -> None:
     text = report_markdown(builders.crash_report(), link="https://hlo.example/r/abc")
-    assert text.startswith("### The backward pipeliner met an all-gather")
+    assert text.startswith("### Error, likely: The backward pipeliner met an all-gather")
     assert "<https://hlo.example/r/abc>" in text
     assert "- loop at fault: `while.17, prog1.py:55`" in text
     assert "`--xla_gpu_enable_pipelined_all_gather=false` (jaxlib 0.4.14 and later)" in text
@@ -88,3 +89,11 @@ def test_the_size_has_a_limit_and_says_so() -> None:
 )
 def test_words_read_well_and_do_nothing(text: str, words: str) -> None:
     assert escaped(text) == words
+
+
+def test_a_headline_that_is_no_finding_claims_no_weight_and_findings_have_their_own() -> None:
+    crash = builders.crash_report()
+    only = msgspec.structs.replace(crash.findings[0], confidence="ruled_out")
+    text = report_markdown(msgspec.structs.replace(crash, findings=(only,)))
+    assert text.startswith("### The run failed: ")
+    assert "\n#### Error, ruled out: The backward pipeliner" in text
