@@ -9,9 +9,15 @@ for predicting a step's time. The peaks are those of dense bf16 products; f32 pr
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from app.model.dump import ModuleHistory
+from app.model.device import DeviceFigure, Standing, TargetDevice
+from app.model.dump import ModuleHistory, TargetConfig
+
+_Figure = Literal[
+    "cores", "clock_hz", "memory_bytes", "memory_bandwidth", "peak_flops", "link_bandwidth"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +80,58 @@ _CAPABILITY = re.compile(r"sm_(\d{1,3}\.\d{1,2})[a-z]?_gpu_after_optimizations.*
 
 
 def device_of(history: ModuleHistory, backend: str | None) -> Device | None:
-    """The device that a module was compiled for, a stand-in of the backend, None for none known."""
+    """The device that a module was compiled for, a stand-in of the backend, None for none known.
+
+    What the dump's own description of the device says goes before the data sheet.
+    """
+    known = _by_capability(history)
+    device = known or (None if backend is None else _DEFAULTS.get(backend))
+    target = history.target
+    if device is None or target is None:
+        return device
+    return replace(
+        device,
+        name=target.name or device.name,
+        memory_bandwidth=target.memory_bandwidth or device.memory_bandwidth,
+        is_assumed=known is None,
+    )
+
+
+def described_device(history: ModuleHistory, backend: str | None) -> TargetDevice | None:
+    """The device of `device_of` for the report: each figure, and whether the dump states it."""
+    device = device_of(history, backend)
+    if device is None:
+        return None
+    target = history.target or TargetConfig(file="")
+    sheet: tuple[Standing, str] = ("inferred", "data sheet for the compute capability")
+    if device.is_assumed:
+        sheet = ("assumed", f"stand-in for any {backend}")
+    stated: tuple[Standing, str] = ("stated", target.file)
+    bandwidth = stated if target.memory_bandwidth else sheet
+    rows: tuple[tuple[_Figure, float | None, tuple[Standing, str]], ...] = (
+        ("cores", target.cores, stated),
+        ("clock_hz", target.clock_hz, stated),
+        ("memory_bytes", target.memory_bytes, stated),
+        ("memory_bandwidth", device.memory_bandwidth, bandwidth),
+        ("peak_flops", device.peak_flops, sheet),
+        ("link_bandwidth", device.link_bandwidth, sheet),
+    )
+    named = stated if target.name else sheet
+    return TargetDevice(
+        name=device.name,
+        standing=named[0],
+        origin=named[1],
+        figures=tuple(
+            DeviceFigure(name=name, value=float(value), standing=standing, origin=origin)
+            for name, value, (standing, origin) in rows
+            if value is not None
+        ),
+    )
+
+
+def _by_capability(history: ModuleHistory) -> Device | None:
     for dump in reversed(history.dumps):
         found = _CAPABILITY.fullmatch(dump.name.point)
         if found is not None and found.group(1) in _BY_CAPABILITY:
             return _BY_CAPABILITY[found.group(1)]
-    return None if backend is None else _DEFAULTS.get(backend)
+    return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from app.analysis.cost_model import described_device
 from app.analysis.release_evidence import releases_that_fit
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.report import Environment, Releases
@@ -31,13 +32,15 @@ def environment_of(
             origins.append(origin)
     module = contents.modules[0] if contents and contents.modules else None
     header = module.last.module.header if module else None
+    backend = _backend(contents.modules if contents else (), merged)
     return Environment(
-        backend=_backend(contents.modules if contents else (), merged),
+        backend=backend,
         jaxlib=_releases(contents, log, flags, release),
         num_partitions=header.num_partitions if header else None,
         replica_count=header.replica_count if header else None,
         flags=dict(sorted(merged.items())),
         flags_from=tuple(origins),
+        device=described_device(module, backend) if module else None,
     )
 
 

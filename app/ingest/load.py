@@ -25,6 +25,7 @@ from app.ingest.names import FileKind, FileName, read_file_name
 from app.ingest.progress import Progress, quiet
 from app.ingest.protos import ProtoShelf, ReadProto, RefusedProto, Twin
 from app.ingest.streams import Damage, Peekable
+from app.ingest.target_config import read_target_config
 from app.ingest.text import Text, read_text
 from app.model.dump import (
     BufferAssignment,
@@ -33,6 +34,7 @@ from app.model.dump import (
     LiveRanges,
     MemoryReport,
     ModuleHistory,
+    TargetConfig,
     ValuePositions,
 )
 from app.model.report import Input
@@ -47,7 +49,9 @@ _CODES: dict[MemberKind, str] = {
     "method": "method",
 }
 # Kinds whose content is used; the others are counted by their names.
-_READ: frozenset[FileKind] = frozenset(("hlo_text", "debug_options", *MEMORY_KINDS, "unknown"))
+_READ: frozenset[FileKind] = frozenset(
+    ("hlo_text", "debug_options", "target_config", *MEMORY_KINDS, "unknown")
+)
 _PROTOS: frozenset[FileKind] = frozenset(("hlo_proto", "snapshot"))
 _NOT_XLA: frozenset[str] = frozenset(("unknown", "log"))
 _SNIFFED = 4096
@@ -124,6 +128,7 @@ class _Loader:
         self._texts: list[ParsedText] = []
         self._side_files: list[FileName] = []
         self._flags: dict[str, dict[str, str]] = {}
+        self._targets: dict[str, TargetConfig] = {}
         self._memory_files: list[MemoryFile] = []
 
     def load(self) -> DumpContents:
@@ -132,7 +137,7 @@ class _Loader:
             self._progress("read", self._inventory.files, None)
         self._read_protos()
         self._judge()
-        modules = group_texts(self._texts, self._side_files)
+        modules = tuple(map(self._with_target, group_texts(self._texts, self._side_files)))
         self._remark_on_folders()
         self._remark_on_steps(modules)
         owners = {file: m.id for m in modules for files in m.files.values() for file in files}
@@ -229,6 +234,10 @@ class _Loader:
             return "hlo_text"
         if file.kind == "debug_options":
             self._flags[file.name.file] = flags_of_debug_options(text.text)
+        elif file.kind == "target_config":
+            target = read_target_config(text.text, file=file.name.file)
+            if target is not None:
+                self._targets[file.name.file] = target
         elif file.name.file.endswith((".pb", ".pb.gz")):
             self._skip(file, "not_yet_read", "protos are not read yet", member)
         else:
@@ -335,6 +344,11 @@ class _Loader:
                     f"several texts of {module.id} have one number: they may come from "
                     "several processes that wrote to one folder",
                 )
+
+    def _with_target(self, module: ModuleHistory) -> ModuleHistory:
+        files = module.files.get("target_config", ())
+        target = next((self._targets[file] for file in files if file in self._targets), None)
+        return module if target is None else replace(module, target=target)
 
     def _flags_file(self, modules: tuple[ModuleHistory, ...]) -> str | None:
         """That of the first module that has one, so that the user's own module decides."""

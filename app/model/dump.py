@@ -61,6 +61,23 @@ class PassDump:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetConfig:
+    """The device that a module was compiled for, as a file of the dump describes it.
+
+    Bandwidth in bytes a second, sizes in bytes; `lanes_per_core` are units for f32 products. What
+    the file does not say is None.
+    """
+
+    file: str
+    name: str = ""
+    cores: int | None = None
+    lanes_per_core: int | None = None
+    clock_hz: float | None = None
+    memory_bandwidth: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleHistory:
     """All texts of one compiled module in the order in which XLA wrote them.
 
@@ -74,6 +91,7 @@ class ModuleHistory:
     dumps: tuple[PassDump, ...]
     complete: bool
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    target: TargetConfig | None = None
 
     @property
     def last(self) -> PassDump:

@@ -14,6 +14,7 @@ from app.model.collective import Collective as Collective
 from app.model.collective import CollectiveEvent as CollectiveEvent
 from app.model.collective import CollectiveEventKind as CollectiveEventKind
 from app.model.collective import Window as Window
+from app.model.device import TargetDevice
 from app.model.memory import Memory
 from app.model.source import Frame as Frame
 from app.model.source import Source, Struct
@@ -75,7 +76,10 @@ class Releases(Struct, frozen=True, kw_only=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """Where the program was compiled, as far as the files say."""
+    """Where the program was compiled, as far as the files say.
+
+    `device` is the one that times are estimated for, each figure with its origin.
+    """
 
     backend: str | None = None
     jaxlib: Releases = Releases()
@@ -83,6 +87,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     replica_count: int | None = None
     flags: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     flags_from: tuple[str, ...] = ()
+    device: TargetDevice | None = None
 
 
 class Dump(Struct, frozen=True, kw_only=True):
