@@ -15,6 +15,7 @@ from typing import Literal
 from app.analysis.call_matching import EQUAL_TEXT, ComputationMatching, match_computations
 from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediate
 from app.analysis.matching import Matching, MatchingCache
+from app.analysis.relocated import with_relocations
 from app.analysis.rewrites import name_clones, same_changes, with_copies
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
 from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
@@ -55,6 +56,7 @@ class Differ:
             frames=None if before.frames is after.frames else (before.frames, after.frames),
         )
         found: list[ComputationDiff] = []
+        matched: dict[str, Matching] = {}
         unchanged = 0
         # A name given twice finds one computation; the other has no counterpart.
         for there in dict.fromkeys(after.computations):
@@ -77,20 +79,33 @@ class Differ:
             if _is_empty(diff):
                 unchanged += 1
             else:
-                diff = with_copies(diff, instructions, (before, after), self._table)
                 found.append(replace(diff, how=how))
+                matched[here.name] = instructions
         found += [
             _one_sided(here, is_added=False)
             for here in dict.fromkeys(before.computations)
             if here.name not in matching.partner or before.get(here.name) is not here
         ]
         renamed = tuple((here, there) for here, there in matching.partner.items() if here != there)
-        found = name_clones(found, (before, after), self._table)
+        modules = (before, after)
+        found = with_relocations(
+            found,
+            lambda diff: matched.get(diff.before or "") if diff.after else None,
+            modules,
+            self._table,
+        )
+        found = [
+            with_copies(diff, matched[diff.before], modules, self._table)
+            if diff.before in matched and diff.after
+            else diff
+            for diff in found
+        ]
+        found = name_clones(found, modules, self._table)
         return ModuleDiff(
             computations=tuple(found),
             unchanged=unchanged,
             renamed=renamed,
-            alike=same_changes(found, (before, after), self._table),
+            alike=same_changes(found, modules, self._table),
         )
 
     def _are_equal_leaves(self, here: Computation | None, there: Computation | None) -> bool:

@@ -135,13 +135,22 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
+class Relocated:
+    """An instruction that stands in another computation now; (computation, name) of either text."""
+
+    before: tuple[str, str]
+    after: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ComputationDiff:
     """What differs between two matched computations; names of instructions in text order.
 
     `how` says why the two were paired; `moved` names (after) those whose place in the schedule is
     another one, where both texts are scheduled. `copies` says which of `added` are copies of what:
     a loop was rewritten, nothing new was computed. An added computation of equal content with one
-    before says in `how` what it is a copy of.
+    before says in `how` what it is a copy of. `moved_out` went into another computation (a fusion,
+    a body, a caller), `moved_in` came from one; neither counts as removed or added.
     """
 
     before: str | None
@@ -154,6 +163,8 @@ class ComputationDiff:
     unchanged: int = 0
     moved: tuple[str, ...] = ()
     copies: tuple[Copied, ...] = ()
+    moved_in: tuple[Relocated, ...] = ()
+    moved_out: tuple[Relocated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

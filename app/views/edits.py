@@ -1,20 +1,20 @@
 """The edits of one pair of computations, each with a key that is the same for equal edits.
 
 A pass does one thing a thousand times, and a reader wants to see it once. Two edits are equal when
-both add (or remove, or move) an instruction of the same opcode and shape, or when both replace the
-same stretch of text by the same other one in an instruction of the same opcode. Numbers that XLA
-adds to names do not count there, and a change of metadata alone is equal to any other.
+both add (or remove, move, copy) an instruction of the same opcode and shape, or when both replace
+the same stretch of text by the same other one in an instruction of the same opcode. Numbers that
+XLA adds to names do not count there, and a change of metadata alone is equal to any other.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from app.model.facts import ComputationDiff, InstructionChange
 from hlo_parser import Computation, Instruction
 
-EditKind = Literal["added", "removed", "changed", "moved"]
+EditKind = Literal["added", "removed", "changed", "moved", "copied"]
 Mark = tuple[int, int]
 
 # `%add.3.clone` counts as `%add`; `1.5` and `{1,0}` stay.
@@ -24,7 +24,10 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit; marks are the differing parts of the two instruction texts, from and to."""
+    """One edit; marks are the differing parts of the two instruction texts, from and to.
+
+    `where` says in words where a copy or a moved instruction comes from, or where it went.
+    """
 
     kind: EditKind
     key: tuple[object, ...]
@@ -35,13 +38,22 @@ class Edit:
     how: str = ""
     before_mark: Mark | None = None
     after_mark: Mark | None = None
+    where: str = ""
 
 
 def edits_of(diff: ComputationDiff, before: Computation, after: Computation) -> list[Edit]:
     """All edits between the two, roughly in the order of the texts."""
+    origins = {
+        name: f"copy of %{copied.instruction}"
+        + ("" if copied.computation == diff.before else f" in %{copied.computation}")
+        for copied in diff.copies
+        for name in copied.copies
+    }
     edits = [
         *_one_sided("removed", diff.removed, before),
-        *_one_sided("added", diff.added, after),
+        *_one_sided("added", (name for name in diff.added if name not in origins), after),
+        *_copied(origins, after),
+        *_relocated(diff, before, after),
         *_one_sided("moved", diff.moved, after),
         *(_changed(change, before, after) for change in diff.changed),
     ]
@@ -49,7 +61,42 @@ def edits_of(diff: ComputationDiff, before: Computation, after: Computation) -> 
     return edits
 
 
-def _one_sided(kind: EditKind, names: tuple[str, ...], computation: Computation) -> Iterator[Edit]:
+def relocations_of(
+    diff: ComputationDiff, before: Computation | None, after: Computation | None
+) -> list[Edit]:
+    """What came in of an added computation, what went out of a removed one."""
+    return sorted(_relocated(diff, before, after), key=lambda edit: edit.order)
+
+
+def _copied(origins: Mapping[str, str], computation: Computation) -> Iterator[Edit]:
+    for name, where in origins.items():
+        order = computation.position(name)
+        item = computation.instructions[order]
+        # Where one body was copied, each copy has another origin: the computation is what counts.
+        key = ("copied", item.opcode, item.shape.without_layout, where.partition(" in ")[2])
+        yield Edit("copied", key, order, after=item, where=where)
+
+
+def _relocated(
+    diff: ComputationDiff, before: Computation | None, after: Computation | None
+) -> Iterator[Edit]:
+    if before is not None:
+        for pair in diff.moved_out:
+            order = before.position(pair.before[1])
+            item = before.instructions[order]
+            where = f"into %{pair.after[0]}"
+            key = ("moved", item.opcode, item.shape.without_layout, _unnumbered(where))
+            yield Edit("moved", key, order, before=item, where=f"{where}, %{pair.after[1]} there")
+    if after is not None:
+        for pair in diff.moved_in:
+            order = after.position(pair.after[1])
+            item = after.instructions[order]
+            where = f"out of %{pair.before[0]}"
+            key = ("moved", item.opcode, item.shape.without_layout, _unnumbered(where))
+            yield Edit("moved", key, order, after=item, where=f"{where}, %{pair.before[1]} there")
+
+
+def _one_sided(kind: EditKind, names: Iterable[str], computation: Computation) -> Iterator[Edit]:
     for name in names:
         order = computation.position(name)
         item = computation.instructions[order]

@@ -11,7 +11,7 @@ from typing import Literal
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Struct
 from app.views.cut import Cut, shown_name, shown_text
-from app.views.edits import Edit, EditKind, edits_of
+from app.views.edits import Edit, EditKind, edits_of, relocations_of
 from hlo_parser import Computation, Instruction, Module
 
 MAX_COMPUTATIONS = 500
@@ -53,7 +53,8 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """One edit, made `times` in its computation; the first place is shown, `also` names others.
 
     `edits.py` says which edits count as equal. `what` names the parts that differ, `how` says why
-    the two were taken for one instruction.
+    the two were taken for one instruction, `where` what a copy is a copy of, or which computation
+    an instruction moved into or out of (empty for a move in the schedule).
     """
 
     kind: EditKind
@@ -62,6 +63,7 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     after: DiffSide | None = None
     what: tuple[str, ...] = ()
     how: str = ""
+    where: str = ""
     times: int = 1
     also: tuple[DiffPlace, ...] = ()
 
@@ -70,8 +72,9 @@ class ComputationChange(Struct, frozen=True, kw_only=True):
     """One computation that differs, with exact counts of its instructions.
 
     `rows` are in the order of the texts, `renames` the first of the instructions that differ in
-    nothing but their names. One that was added or removed as a whole has no rows: its text says
-    it all. `same_in` names further computations that got the same edits, or were added or removed
+    nothing but their names. One that was added or removed as a whole has rows for what moved in
+    or out alone: its text says the rest. `added` counts the copies too, which `copied` counts
+    alone. `same_in` names further computations that got the same edits, or were added or removed
     with the same opcodes and shapes; they stand nowhere else, but in the totals.
     """
 
@@ -87,6 +90,9 @@ class ComputationChange(Struct, frozen=True, kw_only=True):
     moved: int = 0
     renamed: int = 0
     unchanged: int = 0
+    copied: int = 0
+    moved_in: int = 0
+    moved_out: int = 0
     renames: tuple[tuple[str, str], ...] = ()
     rows: tuple[DiffRow, ...] = ()
     rows_left_out: int = 0
@@ -95,7 +101,11 @@ class ComputationChange(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Exact counts over both modules, whatever is shown."""
+    """Exact counts over both modules, whatever is shown.
+
+    `instructions_copied` are among those added; `instructions_moved_between` went to another
+    computation and are neither added nor removed.
+    """
 
     computations_added: int = 0
     computations_removed: int = 0
@@ -107,6 +117,8 @@ class Totals(Struct, frozen=True, kw_only=True):
     instructions_changed: int = 0
     instructions_moved: int = 0
     instructions_renamed: int = 0
+    instructions_copied: int = 0
+    instructions_moved_between: int = 0
 
 
 class PassDiff(Struct, frozen=True, kw_only=True):
@@ -183,14 +195,18 @@ def _folded(before: Module, after: Module, diff: ModuleDiff) -> list[_Group]:
         here, there = _computations(item, before, after)
         folds: dict[Hashable, _Fold] = {}
         if here is not None and there is not None:
-            for edit in edits_of(item, here, there):
-                fold = folds.setdefault(edit.key, _Fold(0, []))
-                fold.times += 1
-                if len(fold.first) <= MAX_PLACES:
-                    fold.first.append(edit)
-            key = tuple((edit_key, fold.times) for edit_key, fold in folds.items()) or number
+            edits = edits_of(item, here, there)
         else:
-            key = (here is None, _content(here or there))
+            edits = relocations_of(item, here, there)
+        for edit in edits:
+            fold = folds.setdefault(edit.key, _Fold(0, []))
+            fold.times += 1
+            if len(fold.first) <= MAX_PLACES:
+                fold.first.append(edit)
+        key: Hashable = tuple((edit_key, fold.times) for edit_key, fold in folds.items())
+        if here is None or there is None:
+            key = (here is None, _content(here or there), key)
+        key = key or number
         group = groups.setdefault(key, _Group(item, tuple(folds.values())))
         if group.diff is not item:
             group.same_in.append(item.after or item.before or "")
@@ -229,6 +245,9 @@ def _change(group: _Group, before: Module, after: Module, room: int) -> Computat
         moved=len(item.moved),
         renamed=len(item.renamed),
         unchanged=item.unchanged,
+        copied=_copied(item),
+        moved_in=len(item.moved_in),
+        moved_out=len(item.moved_out),
         renames=_pairs(item.renamed),
         rows=tuple(_row(fold, places) for fold in group.folds[:room]),
         rows_left_out=max(0, len(group.folds) - room),
@@ -277,6 +296,7 @@ def _row(fold: _Fold, places: _Places) -> DiffRow:
         after=_side(edit.after, places.after(edit.after), edit.after_mark),
         what=edit.what,
         how=edit.how,
+        where=shown_name(edit.where),
         times=fold.times,
         also=tuple(
             DiffPlace(
@@ -325,7 +345,13 @@ def _totals(diff: ModuleDiff) -> Totals:
         instructions_changed=sum(len(item.changed) for item in both),
         instructions_moved=sum(len(item.moved) for item in both),
         instructions_renamed=sum(len(item.renamed) for item in both),
+        instructions_copied=sum(map(_copied, both)),
+        instructions_moved_between=sum(len(item.moved_in) for item in diff.computations),
     )
+
+
+def _copied(item: ComputationDiff) -> int:
+    return sum(len(copied.copies) for copied in item.copies)
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -374,6 +374,12 @@ def found_instead(module: Module, edit: Edit, random_numbers: random.Random) -> 
     added: set[Place] = set()
     removed: set[Place] = set()
     changed: dict[Place, frozenset[str]] = {}
+    # No edit takes anything from one computation to another.
+    wrong = [
+        f"moved {pair.before} to {other.instructions[pair.after]}"
+        for diff in report.computations
+        for pair in diff.moved_in
+    ]
     for diff in report.computations:
         if diff.after is not None:
             added |= {other.instructions[diff.after, name] for name in diff.added}
@@ -382,7 +388,7 @@ def found_instead(module: Module, edit: Edit, random_numbers: random.Random) -> 
                 changed[place] = frozenset(change.what)
         if diff.before is not None:
             removed |= {(diff.before, name) for name in diff.removed}
-    wrong = [f"removed {place}" for place in removed if not _has(edit.removed, place, before)]
+    wrong += [f"removed {place}" for place in removed if not _has(edit.removed, place, before)]
     wrong += [f"not removed {place}" for place in edit.removed if not _has(removed, place, before)]
     if edit.copies:
         wrong += [
