@@ -9,11 +9,12 @@ import { visible } from "./report_visible.js";
 /**
  * @typedef {{name: string, line: number, text: string, left_out?: number,
  *   mark?: [number, number] | null}} Side
- * @typedef {{kind: "added" | "removed" | "changed" | "moved", opcode: string, before?: Side | null,
- *   after?: Side | null, what?: string[], how?: string, times?: number}} Row
+ * @typedef {{kind: "added" | "removed" | "changed" | "moved" | "copied", opcode: string,
+ *   before?: Side | null, after?: Side | null, what?: string[], how?: string, where?: string,
+ *   times?: number}} Row `where` says what is copied, or where something moved
  * @typedef {{kind: "added" | "removed" | "changed", before: string | null, after: string | null,
  *   how: string, added?: number, removed?: number, changed?: number, moved?: number,
- *   renamed?: number, unchanged?: number, renames?: [string, string][], rows?: Row[],
+ *   copied?: number, moved_in?: number, moved_out?: number, renamed?: number, unchanged?: number, renames?: [string, string][], rows?: Row[],
  *   rows_left_out?: number, same_in?: string[], same_in_count?: number}} Change
  * @typedef {{totals: Record<string, number>, computations: Change[],
  *   renamed?: [string, string][], cut?: {shown: number, total: number, next_step: string} | null,
@@ -23,7 +24,24 @@ import { visible } from "./report_visible.js";
  *   renames: string[]}} Block
  */
 
-const KINDS = /** @type {const} */ (["added", "removed", "changed", "moved", "renamed"]);
+const KINDS = /** @type {const} */ ([
+  "added",
+  "copied",
+  "removed",
+  "changed",
+  "moved",
+  "moved_in",
+  "moved_out",
+  "moved_between",
+  "renamed",
+]);
+/** @type {Record<string, string>} */
+const WORDS = {
+  copied: "copied (among the added)",
+  moved_in: "moved in",
+  moved_out: "moved out",
+  moved_between: "moved between computations",
+};
 
 /**
  * `3 added, 1 renamed`, or "" where nothing is counted.
@@ -32,7 +50,7 @@ const KINDS = /** @type {const} */ (["added", "removed", "changed", "moved", "re
  */
 export function countsText(counts, prefix = "") {
   return KINDS.filter((kind) => counts[prefix + kind])
-    .map((kind) => `${counts[prefix + kind].toLocaleString("en")} ${kind}`)
+    .map((kind) => `${counts[prefix + kind].toLocaleString("en")} ${WORDS[kind] ?? kind}`)
     .join(", ");
 }
 
@@ -106,7 +124,8 @@ function notesOf(change) {
 function linesOf(row) {
   const times = row.times && row.times > 1 ? `${row.times.toLocaleString("en")} times` : "";
   const what = (row.what ?? []).join(", ");
-  const note = [times, what].filter(Boolean).join(", ");
+  const note = [times, what, visible(row.where ?? "")].filter(Boolean).join(", ");
+  if (row.kind === "copied") return sideLines(row.after, "+", "copied", note);
   if (row.kind === "moved") return sideLines(row.after ?? row.before, "~", "moved", note);
   const lines = [...sideLines(row.before, "-", row.after ? "before" : "removed", note)];
   return [...lines, ...sideLines(row.after, "+", row.before ? "after" : "added", lines.length ? "" : note)];

@@ -80,3 +80,33 @@ test("marks count characters, not UTF-16 units", () => {
   assert.deepEqual(markedParts("a😀bcd", [1, 3]), ["a", "😀b", "cd"]);
   assert.deepEqual(markedParts("abc", null), ["abc", "", ""]);
 });
+
+test("copies and moves between computations say where from and where to", () => {
+  const side = { name: "x", line: 3, text: "%x = f32[] negate(%y)" };
+  const [block] = blocksOf({
+    totals: {},
+    computations: [
+      {
+        kind: "changed",
+        before: "c",
+        after: "c",
+        how: "same name",
+        added: 2,
+        copied: 2,
+        moved_out: 1,
+        rows: [
+          { kind: "copied", opcode: "negate", after: side, where: "copy of %w", times: 2 },
+          { kind: "moved", opcode: "negate", before: side, where: "into %f as %x.1" },
+        ],
+      },
+    ],
+  });
+  assert.equal(block.summary, "2 added, 2 copied (among the added), 1 moved out");
+  assert.deepEqual(
+    block.lines.map(({ sign, word, note }) => [sign, word, note]),
+    [
+      ["+", "copied", "2 times, copy of %w"],
+      ["~", "moved", "into %f as %x.1"],
+    ],
+  );
+});
