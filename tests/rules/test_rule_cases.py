@@ -3,7 +3,7 @@
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), and what must come out (`expect`, TOML): `confidence`, `culprits`
 as `role | instruction | line in the newest text` in order, `ruled_out`, `workarounds` (how many),
-`releases`. `rule = ""` expects silence. Headings start with Fires, Silent or Real dump.
+`releases`, `says` (words of the message). `rule = ""` expects silence. Headings start with Fires, Silent or Real dump.
 """
 
 import re
@@ -124,6 +124,7 @@ def test_case(case: Case, tmp_path: Path) -> None:
         assert found == []
         return
     assert len(found) == 1
+    assert str(wanted.pop("says", "")) in found[0].message
     got = described(found[0], report)
     assert {key: got[key] for key in wanted} == wanted
 
