@@ -257,3 +257,63 @@ def test_very_many_computations() -> None:
         assert shown == 2_000
     else:
         assert len(answer.computations) == MAX_COMPUTATIONS == answer.cut.shown
+
+
+FUSED = """HloModule m
+
+%fused {
+  %a = f32[8]{0} parameter(0)
+  %s.1 = f32[8]{0} tanh(%a)
+  ROOT %e.1 = f32[8]{0} exponential(%s.1)
+}
+
+ENTRY %main {
+  %p = f32[8]{0} parameter(0)
+  %f = f32[8]{0} fusion(%p), kind=kLoop, calls=%fused
+  ROOT %n = f32[8]{0} negate(%f)
+}
+"""
+APART = """HloModule m
+
+ENTRY %main {
+  %p = f32[8]{0} parameter(0)
+  %s = f32[8]{0} tanh(%p)
+  %e = f32[8]{0} exponential(%s)
+  ROOT %n = f32[8]{0} negate(%e)
+}
+"""
+
+
+def test_what_was_fused_moved_into_the_fusion() -> None:
+    seen = view(parse_module(APART), parse_module(FUSED))
+    assert (seen.totals.instructions_moved_between, seen.totals.instructions_removed) == (2, 0)
+    main, fused = seen.computations
+    assert [row.where for row in main.rows if row.kind == "moved"] == [
+        "into %fused, %s.1 there",
+        "into %fused, %e.1 there",
+    ]
+    assert [row.where for row in fused.rows] == ["out of %main, %s there", "out of %main, %e there"]
+    assert (main.moved_out, fused.moved_in, fused.added) == (2, 2, 1)
+
+
+REPEATED = """HloModule m
+
+ENTRY %main {
+  %p = f32[8]{0} parameter(0)
+  %q = f32[8]{0} parameter(1)
+  %s = f32[8]{0} add(%p, %q)
+  %m = f32[8]{0} multiply(%s, %q)
+  %s.2 = f32[8]{0} add(%m, %q)
+  %m.2 = f32[8]{0} multiply(%s.2, %q)
+  ROOT %n = f32[8]{0} negate(%m.2)
+}
+"""
+
+
+def test_a_copy_names_what_it_is_a_copy_of() -> None:
+    once = REPEATED.replace("negate(%m.2)", "negate(%m)")
+    once = "\n".join(line for line in once.split("\n") if ".2 =" not in line)
+    (change,) = view(parse_module(once), parse_module(REPEATED)).computations
+    copied = [row for row in change.rows if row.kind == "copied"]
+    assert {row.where for row in copied} == {"copy of %s", "copy of %m"}
+    assert (change.copied, change.added) == (2, 2)
