@@ -7,20 +7,23 @@ instructions is in `strict.py`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser import patterns
 from hlo_parser.literal_forms import TYPE_WORDS, literal_fault, shape_fault
 from hlo_parser.opcodes import form_of
 from hlo_parser.shapes import Shape
-from hlo_parser.value_forms import STRING, squeezed, value_fault
+from hlo_parser.value_forms import ANY_STRING, squeezed, value_fault
 
 if TYPE_CHECKING:
     from hlo_parser.instruction import Instruction
     from hlo_parser.opcodes import Opcode
 
 _PART = re.compile(
-    rf"({STRING})|//[^\n]*+|/\*.*?\*/|[\[({{]|[\])}}]|((?<![%\w.\-]){patterns.KEY})", re.S
+    rf"({ANY_STRING})|//[^\n]*+|/\*.*?(?:\*/|\Z)|[\[({{]|[\])}}]|"
+    rf"((?<![%\w.\-]){patterns.KEY})",
+    re.S,
 )
 _OPERAND = re.compile(
     rf"(?P<shape>.*[\])}} ])?%?+(?P<name>{patterns.NAME})(?P<path>(?:#\d++)*+)", re.S
@@ -99,8 +102,9 @@ def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
 def _attribute_fault(instruction: Instruction, form: Opcode) -> Fault | None:
     opcode, attributes = instruction.opcode, instruction.attributes
     keys = keys_of(instruction.text)
-    if len(keys) != len(attributes) and len(set(keys)) < len(keys):
-        again = next(key for key in keys if keys.count(key) > 1)
+    counts = Counter(keys)
+    if len(counts) < len(keys) != len(attributes):
+        again = next(key for key in keys if counts[key] > 1)
         return Fault(f"attribute {again} is given twice", f"{again}=")
     for key, value in attributes.items():
         if key not in form.allowed:

@@ -121,8 +121,9 @@ class _Check:
     def _body(self, computation: Computation) -> None:
         shapes: dict[str, str] = {}
         root: Instruction | None = None
+        text = computation.text
         for instruction in computation.instructions:
-            if computation.text.startswith(f"{instruction.opcode}("):
+            if text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
             if instruction.name in shapes:

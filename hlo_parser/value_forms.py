@@ -13,8 +13,10 @@ from typing import Final
 from hlo_parser import patterns
 
 STRING: Final = r'(?:"(?:[^"\\]++|\\.)*+"|\'(?:[^\'\\]++|\\.)*+\')'
-_BLANK = re.compile(rf"({STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++", re.S)
-_IDLE = re.compile(rf"({STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
+# One that never closes is taken to the end: else each of its quotes would be tried as a beginning.
+ANY_STRING: Final = rf'(?:{STRING}|"(?:[^"\\]++|\\.)*+\\?+\Z|\'(?:[^\'\\]++|\\.)*+\\?+\Z)'
+_BLANK = re.compile(rf"({ANY_STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++|(/\*.*+)", re.S)
+_IDLE = re.compile(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
 
 _STRING = re.compile(STRING, re.S)
 _RESHAPED = re.compile(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
@@ -193,7 +195,7 @@ _KINDS = {
 
 def squeezed(text: str) -> str:
     """The text without comments, and with blanks only where they part two words."""
-    return _IDLE.sub(_kept, _BLANK.sub(lambda found: found[1] or " ", text)).strip()
+    return _IDLE.sub(_kept, _BLANK.sub(lambda found: found[1] or found[2] or " ", text)).strip()
 
 
 def _kept(found: re.Match[str]) -> str:

@@ -106,6 +106,40 @@ def test_time_grows_with_the_text(make: Callable[[int], str]):
     assert large < LIMIT * max(small, FLOOR_S)
 
 
+ROOT = "ROOT r = f32[] add(p, p)"
+STRICT_TEXTS: dict[str, Callable[[int], str]] = {
+    "sound instructions": lambda n: sound(
+        *(f'a{i} = f32[] add(p, p), metadata={{op_name="{"x" * 400}"}}' for i in range(n)), ROOT
+    ),
+    "an attribute twice behind others": lambda n: sound(
+        ROOT + "".join(f", a{i}=1" for i in range(n)) + f", a{n - 1}=1"
+    ),
+    "open comments in a value": lambda n: sound(ROOT + ", backend_config={" + "/* " * n + "}"),
+    "open strings in a value": lambda n: sound(ROOT + ", backend_config={'" + "\\'" * n + "}"),
+    "open comments in a header": lambda n: sound(ROOT).replace("m\n", f"m, a={{{'/* ' * n}}}\n", 1),
+}
+
+
+def sound(*lines: str) -> str:
+    """A module whose entry has a parameter and the lines."""
+    middle = "".join(f"  {line}\n" for line in lines)
+    return f"HloModule m\n\nENTRY e {{\n  p = f32[] parameter(0)\n{middle}}}\n\n"
+
+
+def seconds_strictly(text: str) -> float:
+    """The time of one strict reading."""
+    start = time.process_time()
+    with suppress(HloSyntaxError):
+        parse_module(text, strict=True)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("make", STRICT_TEXTS.values(), ids=STRICT_TEXTS.keys())
+def test_time_of_strict_reading_grows_with_the_text(make: Callable[[int], str]):
+    small, large = seconds_strictly(make(SIZE)), seconds_strictly(make(GROWTH * SIZE))
+    assert large < LIMIT * max(small, FLOOR_S)
+
+
 @pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS.keys())
 def test_the_entry_is_found_whatever_stands_around_it(make: Callable[[int], str]):
     module = parse_module(make(50))
