@@ -41,7 +41,13 @@ def with_relocations(
         if matching is None:
             continue
         for side in (0, 1):
-            if not sides[side].free.get((diff.before, diff.after)[side] or ""):
+            caller = (matching.after, matching.before)[side]
+            if not sides[side].free.get((diff.before, diff.after)[side] or "") or not any(
+                callee.name in sides[1 - side].free
+                for instruction in caller.instructions
+                if instruction.opcode in _CALLERS
+                for callee in instruction.callees
+            ):
                 continue
             search = _Search((matching, side), modules, (sides[side], sides[1 - side]), table)
             pairs.update(search.run())
@@ -125,6 +131,8 @@ class _Search:
         done: set[str] = set()
         for position, instruction in enumerate(self._caller.instructions):
             if instruction.opcode not in _CALLERS:
+                continue
+            if not any(callee.name in self._called for callee in instruction.callees):
                 continue
             for role, callee in self._module.callees(instruction):
                 names = self._called.get(callee.name)
