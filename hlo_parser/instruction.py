@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import patterns, values
 from hlo_parser.groups import ReplicaGroups
+from hlo_parser.value_forms import squeezed
 from hlo_parser.values import Callee, Literal, Metadata
 
 if TYPE_CHECKING:
@@ -329,7 +330,10 @@ class Instruction:
     @property
     def parameter_number(self) -> int | None:
         """0-based; None for other opcodes."""
-        return values.int_from_text(self.arguments) if self.opcode == "parameter" else None
+        if self.opcode != "parameter":
+            return None
+        text = self.arguments
+        return values.int_from_text(squeezed(text) if "/" in text else text)
 
     @property
     def literal(self) -> Literal | None:

@@ -91,8 +91,10 @@ def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
         return Fault(f"{opcode} takes {wanted} operands, found {count}", opcode)
     if opcode in {"reduce", "reduce-window"} and count % 2:
         return Fault(f"{opcode} takes as many initial values as arrays", opcode)
-    if opcode == "parameter" and (instruction.parameter_number or 0) < 0:
-        return Fault("a parameter's number is not negative", instruction.arguments.strip())
+    if opcode == "parameter":
+        number = instruction.parameter_number
+        if number is None or number < 0:
+            return Fault("a parameter's number is 0 or more", instruction.arguments.strip())
     if opcode == "constant":
         fault = literal_fault(instruction.shape, instruction.arguments)
         return None if fault is None else Fault(fault, "constant")

@@ -58,6 +58,7 @@ def test_a_parameter_has_a_number_and_no_operands(read):
     made = read("p = f32[2]{0} parameter(12), sharding={replicated}")
     assert (made.parameter_number, made.operands, made.sharding) == (12, (), "{replicated}")
     assert read("x = f32[] negate(p)").parameter_number is None
+    assert read("p = f32[] parameter(/*the first*/0)").parameter_number == 0
 
 
 @pytest.mark.parametrize(

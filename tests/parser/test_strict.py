@@ -129,3 +129,9 @@ def test_other_text_has_a_place_too():
     error = refused("hello\nworld")
     assert_caret_at(error, "hello\nworld", "hello")
     assert error.message == "no HLO computation in this text"
+
+
+@pytest.mark.parametrize("number", ["-1", "9" * 30, "\N{ARABIC-INDIC DIGIT ZERO}"])
+def test_a_parameter_has_a_number_that_counts(number: str):
+    text = f"HloModule m\n\nENTRY %e {{\n  ROOT %p = f32[] parameter({number})\n}}\n\n"
+    assert_caret_at(refused(text), text, number)
