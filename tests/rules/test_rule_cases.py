@@ -3,7 +3,8 @@
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), and what must come out (`expect`, TOML): `confidence`, `culprits`
 as `role | instruction | line in the newest text` in order, `ruled_out`, `workarounds` (how many),
-`releases`, `says` (words of the message). `rule = ""` expects silence. Headings start with Fires, Silent or Real dump.
+`releases`, `says` (words of the message). `rule = ""` expects silence. Headings
+start with Fires, Silent or Real dump.
 """
 
 import re
