@@ -34,6 +34,11 @@ class LargeConstant:
         """Whether the compiler computed it."""
         return self.made_in.index > 0
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether the program held it before any pass; neither, where the first texts are gone."""
+        return not self.is_folded and self.made_in.name.kind in ("before_optimizations", "other")
+
 
 def find_large_constants(history: ModuleHistory, *, least: int) -> tuple[LargeConstant, ...]:
     """Those of at least `least` bytes in the first or in the last text, the largest first.

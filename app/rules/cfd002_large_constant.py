@@ -11,7 +11,7 @@ device for as long as the program is loaded, and passes that fold constants run 
 ## How we know
 From the texts: the constant's shape gives its size. One that the first text holds came from the
 program; one that only later texts hold was folded, and the first text that has it tells after which
-pass.
+pass. Where the text before the passes is missing, it is not said which.
 
 ## What to do
 Pass the array as an argument of the jitted function; for a folded one make it where it is used
@@ -83,8 +83,12 @@ def _said(constant: LargeConstant, who: tuple[Named, ...]) -> str:
     own, *readers = (place(part.culprit) for part in who)
     reader = f", read first by {readers[0]}" if readers else ""
     shape = constant.instruction.shape.without_layout
-    if not constant.is_folded:
+    if constant.is_traced:
         origin = "stands in the program from the start: the traced function closed over it"
+    elif not constant.is_folded:
+        origin = (
+            "is in the first text, and the dump holds no earlier text that tells where it is from"
+        )
     else:
         after = constant.made_in.name.after
         origin = "was computed by the compiler" + (f" (first seen after {after})" if after else "")
@@ -99,12 +103,12 @@ def _evidence(found: Sequence[LargeConstant]) -> Iterator[Evidence]:
 
 
 def _workarounds(facts: Facts, found: Sequence[LargeConstant]) -> Iterator[Workaround]:
-    if any(not constant.is_folded for constant in found):
+    if not all(constant.is_folded for constant in found):
         yield Workaround(
             text="Pass the array as an argument of the jitted function in place of closing over it "
             "(for methods: as a field of an argument)."
         )
-    if any(constant.is_folded for constant in found):
+    if not all(constant.is_traced for constant in found):
         yield Workaround(
             text="Make one of the inputs of the expression an argument of the jitted function, so "
             "that it is no constant."

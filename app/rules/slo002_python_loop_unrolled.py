@@ -40,14 +40,17 @@ from app.rules.frame import Rule
 from app.rules.naming import cited
 
 _FEWEST = 4
+# In a later text the copies may be XLA's own: it unrolls short scans.
+_TRACED = ("before_optimizations", "other")
 _SERIOUS_INSTRUCTIONS = 2_000
 
 
 def check(facts: Facts) -> Iterable[Finding]:
     """One finding for each module of the user that holds such copies."""
     for history in facts.modules:
-        if history.role == "user":
-            found = find_repeated_lines(history.dumps[0].module, least=_FEWEST)
+        first = history.dumps[0]
+        if history.role == "user" and first.name.kind in _TRACED:
+            found = find_repeated_lines(first.module, least=_FEWEST)
             if found is not None:
                 yield _finding(facts, history, found)
 
