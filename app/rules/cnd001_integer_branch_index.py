@@ -17,7 +17,7 @@ Give lax.cond a boolean, or write the branch as jnp.where; or move to a release 
 Several conditionals may fit.
 
 ## Sources
-xla/service/conditional_to_select.cc; jax-ml/jax#12615, openxla/xla#18883, jax-ml/jax#5986.
+xla/service/conditional_to_select.cc; openxla/xla#12615, openxla/xla#18883, jax-ml/jax#5986.
 """
 
 from app.analysis.suspects import integer_conditionals

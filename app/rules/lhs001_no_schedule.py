@@ -45,6 +45,15 @@ STORIES = {
         refs=("openxla/xla#19026",),
         flags=("xla_gpu_experimental_parallel_collective_overlap_limit",),
     ),
+    "out-of-range": Story(
+        title="Something was looked up that is not there, perhaps by the scheduler",
+        what="The scheduler has died so on programs with computations of the host.",
+        tries=(_OFF,),
+        refs=("openxla/xla#9065", "openxla/xla#35568", "openxla/xla#40656"),
+        flags=("xla_gpu_enable_latency_hiding_scheduler",),
+        unknown=("whether it was the scheduler: the message does not say so",),
+        suspects=_on_the_host,
+    ),
     "": Story(
         title="The scheduler died",
         what="The order in which the program runs could not be made.",
