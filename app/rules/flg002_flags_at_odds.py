@@ -1,15 +1,15 @@
-"""Flags that meet badly, that the release does not have, or that nobody knows.
+"""Flags that work against each other, that the release does not have, or that nobody knows.
 
 ## What it finds
 Settings that are known to work against each other or to leave out what later passes need; flags
 that none of the releases that fit has; and names that no release has.
 
 ## Why it matters
-A flag without the one it needs does nothing, and two that meet badly have killed compiles.
+A flag without the one it needs does nothing, and some pairs have killed compiles.
 
 ## How we know
 From the flags of debug_options, the log and the user, laid against tables of flags by release and
-of pairs that were seen to meet badly.
+of pairs that were seen to work against each other.
 
 ## What to do
 Set the flag that is missing, or leave one of the two out, for a test.
@@ -49,7 +49,7 @@ def check(facts: Facts) -> Iterable[Finding]:
         class_=RULE.class_,
         severity="note",
         confidence="possible",
-        title=_title(len(pairs), len(strangers)),
+        title=_title(facts, len(pairs), len(strangers)),
         message=" ".join(told),
         evidence=(
             *(Evidence(file=place, text=f"{' '.join(p.flags)} ({p.source})") for p in pairs),
@@ -59,12 +59,13 @@ def check(facts: Facts) -> Iterable[Finding]:
     )
 
 
-def _title(pairs: int, strangers: int) -> str:
+def _title(facts: Facts, pairs: int, strangers: int) -> str:
     if not strangers:
         return "Settings that may work against each other or against the program"
     one = "A flag" if strangers == 1 else f"{strangers} flags"
     more = ", and settings that may work against each other" if pairs else ""
-    return f"{one} that the release does not have{more}"
+    which = "release" if facts.environment.jaxlib.releases else "newest known release"
+    return f"{one} that the {which} does not have{more}"
 
 
 def _strangers(facts: Facts) -> Iterator[str]:
@@ -80,7 +81,7 @@ def _strangers(facts: Facts) -> Iterator[str]:
 RULE = Rule(
     code="FLG002",
     slug="flags-at-odds",
-    title="Flags that meet badly, or that the release does not have",
+    title="Flags that work against each other, or that the release does not have",
     class_="flags",
     since="0.1.0",
     sources=("xla/debug_options_flags.cc",),

@@ -67,9 +67,8 @@ _FORMS = (
         "openxla/xla#46897",
         miscompiled_forms.bias_along_another_axis,
         "last",
-        "adds a bias along the wrong axis",
-        "the bias is as long as another axis than the one that the call adds it along: wrong "
-        "numbers, no message",
+        "adds a bias that is as long as another axis than its own",
+        "such a bias may be added along the wrong axis: wrong numbers, no message",
         "--xla_disable_hlo_passes=cublas-gemm-rewriter",
         "Leave the rewriting of matmuls out.",
         "Add the bias after the matmul's result was transposed or reshaped.",
@@ -79,7 +78,7 @@ _FORMS = (
         "openxla/xla#42481",
         miscompiled_forms.scatter_of_two_shardings,
         "first",
-        "adds updates of another sharding than its operand's",
+        "adds updates that are sharded otherwise than its operand",
         "the partitioner may leave a sum over devices out, or send it along the wrong axis: wrong "
         "numbers, no message",
         avoid="Give the operand and the updates the same sharding "

@@ -92,8 +92,8 @@ def _finding(
         class_=RULE.class_,
         severity="warning" if cause.peak >= _SERIOUS_PEAK else "note",
         confidence="certain",
-        title=f"{share} of the memory at the peak are {_IS[cause.cause]}"
-        + (f": {place(named[0].culprit)}" if named else ""),
+        title=f"{share} of the memory at the peak: {_IS[cause.cause]}"
+        + (f", such as {place(named[0].culprit)}" if named else ""),
         message=f"{of} are {_IS[cause.cause]}." + (f" The largest: {listed}." if listed else ""),
         culprits=tuple(one.culprit for one in named),
         evidence=(

@@ -93,8 +93,8 @@ def _finding(facts: Facts, history: ModuleHistory, lost: Sequence[LostOverlap]) 
         confidence="likely",
         title=f"Nothing hides {first}{others}, though computation could",
         message=(
-            f"{said} All {len(lost)} together: at most {time_in_words(seconds)} of one execution "
-            "could be hidden (an estimate)."
+            f"{said} At most {time_in_words(seconds)} of one execution could be hidden"
+            f"{' for all of them together' if others else ''} (an estimate)."
         ),
         culprits=tuple(found.culprit for pair in named for found in pair),
         evidence=tuple(_evidence(history, shown)),
@@ -112,7 +112,7 @@ def _said(lost: LostOverlap, collective: str, work: str) -> str:
     if lost.chance == "iteration ahead":
         chance = f"its operands are known an iteration ahead, when {work} could hide it"
     else:
-        chance = f"{work} does not need it, nor does it need that"
+        chance = f"{work} neither needs its result nor makes its input"
     return f"{collective} sends {size}{times} and {how}; {chance}."
 
 

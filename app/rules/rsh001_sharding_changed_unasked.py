@@ -73,7 +73,9 @@ def _finding(facts: Facts, history: ModuleHistory, found: Sequence[Resharding]) 
         class_=RULE.class_,
         severity="warning" if is_serious else "note",
         confidence="likely" if gathered else "possible",
-        title=f"{first} changes a sharding that nobody asked to change",
+        title=f"{first} changes a sharding, and nothing in the program asks for it"
+        if gathered
+        else f"{first} moves a value between devices, perhaps only to change its sharding",
         message=" ".join(_said(r, place(exchange.culprit)) for r, exchange, _ in named)
         + _rest(len(found) - len(shown)),
         culprits=tuple(n.culprit for _, one, more in named for n in (one, *more)),
@@ -81,7 +83,7 @@ def _finding(facts: Facts, history: ModuleHistory, found: Sequence[Resharding]) 
         workarounds=(
             Workaround(
                 text=f"Annotate the value at {first} with jax.lax.with_sharding_constraint, so "
-                "that it has the sharding that its user wants, or the user the one it has."
+                "that what makes it and what uses it have the same sharding."
             ),
             Workaround(
                 text="Give jit the same sharding for an argument or a result as the code inside "
@@ -99,10 +101,10 @@ def _said(resharding: Resharding, exchange: str) -> str:
     serves = metadata.op_name if metadata else None
     if resharding.kind == "gathered-and-sliced":
         return (
-            f"{exchange} gives every device all {size} of a value, of which each keeps only the "
-            f"slice that its number picks; it serves {serves}."
+            f"{exchange} gives every device a whole value of {size}, of which each keeps only its "
+            f"own slice; it was made for {serves}."
         )
-    return f"{exchange} moves {size} between devices for {serves}, which is no exchange itself."
+    return f"{exchange} moves {size} between devices for {serves}, which is no exchange in itself."
 
 
 def _rest(count: int) -> str:
