@@ -113,18 +113,36 @@ def marked_lines(
             end = block.find(b"\n", place)
             place = block.find(word, end) if end >= 0 else -1
     for pattern in (_COLON, _UNDERSCORE):
-        for found in pattern.finditer(block):
+        found = pattern.search(block)
+        while found is not None:
             starts.add(block.rfind(b"\n", 0, found.start()) + 1)
+            end = block.find(b"\n", found.end())
+            found = pattern.search(block, end) if end >= 0 else None
     headers: list[tuple[int, int]] = []
-    for found in _HEADER_END.finditer(block):
-        line = block.rfind(b"\n", 0, found.start()) + 1
-        start = max(line, block.rfind(b"\r", line, found.start()) + 1)
-        if found.start() - start > HEADER_WITHIN or (headers and headers[-1][0] == start):
+    for start, line, header in _headers(block):
+        if headers and headers[-1][0] == start:
             continue
         headers.append((start, line))
-        if not _is_dull(block[start : found.end() + 1], is_told):
+        if not _is_dull(header, is_told):
             starts.add(line)
     return sorted(starts), headers
+
+
+def _headers(block: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """What may be headers: where each begins, where its line begins, and its text."""
+    line = start = seen = 0
+    line_end = -1
+    for found in _HEADER_END.finditer(block):
+        place = found.start()
+        # Looking back to the line's beginning for each would be quadratic in a long line.
+        if place > line_end:
+            line = start = seen = block.rfind(b"\n", 0, place) + 1
+            line_end = block.find(b"\n", place)
+            line_end = len(block) if line_end < 0 else line_end
+        start = max(start, block.rfind(b"\r", seen, place) + 1)
+        seen = place
+        if place - start <= HEADER_WITHIN:
+            yield start, line, block[start : found.end() + 1]
 
 
 def _is_dull(header: bytes, is_told: Callable[[str], bool]) -> bool:

@@ -3,6 +3,7 @@
 import random
 import resource
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ingest import read_log, read_log_file
-from app.ingest.log_blocks import BLOCK_BYTES, LONGEST_LINE, TRIGGERS, blocks_of_bytes
+from app.ingest.log_blocks import (
+    BLOCK_BYTES,
+    LONGEST_LINE,
+    TRIGGERS,
+    blocks_of_bytes,
+    marked_lines,
+)
 from app.ingest.log_shapes import _MENTIONS
 from app.model.dump import LogFacts
 from ingest.test_log_shapes import SHAPES
@@ -116,3 +123,13 @@ def test_a_log_of_200_megabytes(tmp_path: Path, place: float) -> None:
     )
     assert seconds < 30
     assert held < 100 << 10
+
+
+@pytest.mark.parametrize("word", [b"::a", b"_CHECK", b"a.cc:1] ", b"x"])
+def test_words_without_end_on_one_line_take_no_longer_each(word: bytes) -> None:
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        marked_lines(word * count + b"\n", lambda _: False)
+        return time.process_time() - start
+
+    assert seconds(160_000) < 10 * max(seconds(40_000), 0.02)
