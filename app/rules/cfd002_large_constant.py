@@ -84,7 +84,10 @@ def _said(constant: LargeConstant, who: tuple[Named, ...]) -> str:
     reader = f", read first by {readers[0]}" if readers else ""
     shape = constant.instruction.shape.without_layout
     if constant.is_traced:
-        origin = "stands in the program from the start: the traced function closed over it"
+        origin = (
+            "stands in the program from the start: the traced function closed over it or wrote it "
+            "out"
+        )
     elif not constant.is_folded:
         origin = (
             "is in the first text, and the dump holds no earlier text that tells where it is from"

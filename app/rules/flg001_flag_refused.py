@@ -60,7 +60,7 @@ def _workarounds(flags: tuple[str, ...]) -> Iterator[Workaround]:
     for flag in flags[:8]:
         near = None if knowledge.flag_releases(flag) else knowledge.nearest_flag(flag)
         if near is not None:
-            yield Workaround(text=f"Write --{near} instead of --{flag}.")
+            yield Workaround(text=f"Write --{near} if that was meant, else leave --{flag} out.")
         else:
             yield Workaround(text=f"Leave --{flag} out of XLA_FLAGS.")
 

@@ -74,7 +74,7 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
         message=(
             f"The piece around {first} stands {found.times} times in the program as it was traced, "
             f"each copy after the one before: {found.instructions:,} of {all_of_it:,} "
-            f"instructions. A scan over it would write {found.saved:,} fewer "
+            f"instructions. A scan over it would leave out up to {found.saved:,} "
             f"({part_in_words(found.saved, all_of_it)})."
         ),
         culprits=tuple(one.culprit for one in named),
@@ -87,7 +87,7 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
                 text=f"Stack what differs between the {found.times} steps along a new first axis "
                 f"and write the loop around {first} as jax.lax.scan."
             ),
-            Workaround(text="Keep compiled programs (jax_compilation_cache_dir)."),
+            Workaround(text="Keep compiled programs in a cache (jax_compilation_cache_dir)."),
         ),
         unknown=("how long the compile takes for it: compile with fewer steps and compare",),
         upstream=knowledge.upstream("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924"),
