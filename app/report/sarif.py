@@ -37,10 +37,10 @@ def report_sarif(report: Report, *, root: str = "") -> str:
     """The SARIF log as JSON text; `root` is where the repository's files were when traced."""
     shown = legible(report)
     annotations = annotations_of(shown, root=root)
-    fired = {annotation.finding.rule for annotation in annotations}
+    kept = annotations[:_MAX_RESULTS]
+    fired = {annotation.finding.rule for annotation in kept}
     rules = [rule for rule in load_rules() if rule.code in fired]
     positions = {rule.code: position for position, rule in enumerate(rules)}
-    kept = annotations[:_MAX_RESULTS]
     driver: Json = {
         "name": shown.tool.name,
         "semanticVersion": shown.tool.version,

@@ -90,3 +90,16 @@ def test_every_rule_named_is_described() -> None:
     for result in run["results"]:
         if result["ruleId"] in known:
             assert described[result["ruleIndex"]] == result["ruleId"]
+
+
+def test_a_rule_of_which_all_results_are_cut_is_not_listed() -> None:
+    report = builders.crash_report()
+    first, *_ = report.findings
+    other = next(rule.code for rule in load_rules() if rule.code != first.rule)
+    lesser = msgspec.structs.replace(
+        first, rule=other, severity="note", confidence="possible", culprits=()
+    )
+    many = (msgspec.structs.replace(first, severity="error", culprits=()),) * 5_000
+    run = run_of(msgspec.structs.replace(report, findings=(*many, lesser)))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [first.rule]
+    assert run["properties"]["leftOut"] == 1
