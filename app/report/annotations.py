@@ -125,7 +125,7 @@ def repository_path(file: str, root: str) -> tuple[str, bool]:
     if base and path.startswith(base.rstrip("/") + "/"):
         return path[len(base.rstrip("/")) + 1 :], True
     is_absolute = path.startswith("/") or path[1:3] == ":/"
-    return path, not is_absolute and not path.startswith("../")
+    return path, not is_absolute and path != ".." and not path.startswith("../")
 
 
 def _text_of(finding: Finding) -> str:

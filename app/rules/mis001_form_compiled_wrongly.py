@@ -161,7 +161,7 @@ def _finding(
         title=f"{first} {form.title}",
         message=(
             f"{first} {form.title}. In jaxlib before {fixed} {form.leads_to} ({form.ref})."
-            + ("" if is_known else " The release is not known here.")
+            + ("" if is_known else " The release is not known well enough to tell.")
         ),
         culprits=tuple(one.culprit for one in named),
         evidence=tuple(one.evidence for one in named if one.evidence is not None),

@@ -25,6 +25,7 @@ from report import builders
         ("/home/me/job/a.py", "", "/home/me/job/a.py", False),
         ("./src/a.py", "", "src/a.py", True),
         ("../a.py", "/repo", "../a.py", False),
+        ("..", "", "..", False),
         ("C:\\work\\src\\a.py", "C:\\work", "src/a.py", True),
         ("C:\\other\\a.py", "C:\\work", "C:/other/a.py", False),
         ("/a.py", "/", "a.py", True),
