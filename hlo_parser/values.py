@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,7 @@ def metadata_from_text(text: str) -> Metadata:
     return Metadata(**fields)  # pyright: ignore[reportArgumentType] -- keys and types agree above
 
 
+@lru_cache(maxsize=4_096)
 def int_from_text(text: str) -> int | None:
     """A decimal integer of at most 20 digits, else None."""
     word = text.strip()

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from hlo_parser import Computation, Instruction
 
+_HANDS_ON = frozenset({"get-tuple-element", "tuple"})
+
 
 class Value(NamedTuple):
     """Element `path` of what instruction `name` yields; `()` is the whole."""
@@ -29,7 +31,7 @@ def value_of(computation: Computation, name: str, path: tuple[int, ...] = ()) ->
     while True:
         here = Value(name, path)
         instruction = computation.get(name)
-        if instruction is None or here in seen:
+        if instruction is None or instruction.opcode not in _HANDS_ON or here in seen:
             return here
         seen.add(here)
         if instruction.opcode == "get-tuple-element":

@@ -5,6 +5,7 @@ computation it calls and is not looked up here (`async_pairs.py` does that).
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal, cast
 
 from hlo_parser import Instruction
@@ -32,10 +33,13 @@ COLLECTIVES = frozenset(
 NATIVE_ASYNC = frozenset({"all-gather", "all-reduce", "collective-permute", "copy", "send", "recv"})
 
 # Targets by which libtpu marks the ends of a collective that runs inside fusions.
+# More than any release has; a hostile text may have any number.
+_MOST_OPCODES = 1_024
 TPU_START = "AsyncCollectiveStart"
 TPU_DONE = "AsyncCollectiveDone"
 
 
+@lru_cache(maxsize=_MOST_OPCODES)
 def async_role(opcode: str) -> AsyncRole | None:
     """Which part of an asynchronous operation an instruction of this opcode is."""
     if opcode.endswith("-start") or opcode in ("send", "recv"):
@@ -47,6 +51,7 @@ def async_role(opcode: str) -> AsyncRole | None:
     return None
 
 
+@lru_cache(maxsize=_MOST_OPCODES)
 def base_opcode(opcode: str) -> str | None:
     """The operation that an opcode begins: `all-gather` for `all-gather-start`.
 

@@ -67,11 +67,15 @@ def find_reshardings(history: ModuleHistory) -> tuple[Resharding, ...]:
 
 
 def _partitioned_text(history: ModuleHistory) -> PassDump | None:
+    fused: dict[Computation, bool] = {}
     for dump in reversed(history.dumps):
         if dump.module.header.num_partitions < 2:
             return None
-        opcodes = _opcodes(dump.module)
-        if "fusion" not in opcodes:
+        for computation in dump.module.computations:
+            if computation not in fused:
+                fused[computation] = any(i.opcode == "fusion" for i in computation.instructions)
+        if not any(fused[computation] for computation in dump.module.computations):
+            opcodes = _opcodes(dump.module)
             return dump if opcodes & _NUMBER_OF_DEVICE or _has_collective(dump.module) else None
     return None
 
