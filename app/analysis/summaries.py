@@ -1,23 +1,14 @@
 """Loop histories and dumps in the form in which a report holds them."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from app.analysis.carry import describe_carry
+from app.analysis.opcodes import collective_opcode
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, WhileLoop
 from app.model.report import Collective, Loop, LoopEvent
-
-_COLLECTIVES = (
-    "all-gather",
-    "all-reduce",
-    "all-to-all",
-    "collective-broadcast",
-    "collective-permute",
-    "ragged-all-to-all",
-    "reduce-scatter",
-    "recv",
-    "send",
-)
+from hlo_parser import Module
 
 # What JSON readers take; only edited texts send more bytes.
 _LARGEST = (1 << 63) - 1
@@ -45,6 +36,7 @@ def summarize_loops(
 
 def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | None) -> Loop:
     last = loop.last
+    module = history.dumps[loop.last_dump].module
     names = dict.fromkeys(loop.occurrences[i].name for i in sorted(loop.occurrences))
     return Loop(
         id=loop.id,
@@ -61,21 +53,22 @@ def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | 
         induction=last.induction,
         first_dump=loop.first_dump,
         last_dump=loop.last_dump,
-        collectives=_collectives_of(last),
+        collectives=_collectives_of(module, last),
         events=tuple(
             LoopEvent(dump=e.dump, pass_=e.pass_name, kind=e.kind, detail=e.detail)
             for e in loop.events
         ),
-        carry=describe_carry(history.dumps[loop.last_dump].module, last),
+        carry=describe_carry(module, last),
         collective_bytes=collective_bytes,
     )
 
 
-def _collectives_of(loop: WhileLoop) -> dict[str, int]:
-    """How many collectives of each kind stand in the body itself, starts counted as their kind."""
-    counts: dict[str, int] = {}
+def _collectives_of(module: Module, loop: WhileLoop) -> dict[str, int]:
+    """How many collectives of each kind the body itself begins, wrapped ones by what they wrap."""
+    counts: Counter[str] = Counter()
     for instruction in loop.body.instructions:
-        opcode = instruction.opcode.removesuffix("-start")
-        if opcode in _COLLECTIVES:
-            counts[opcode] = counts.get(opcode, 0) + 1
+        begun = [instruction]
+        if instruction.opcode == "async-start":
+            begun = [i for _, wrapped in module.callees(instruction) for i in wrapped.instructions]
+        counts.update(opcode for i in begun if (opcode := collective_opcode(i)) is not None)
     return dict(sorted(counts.items()))
