@@ -12,7 +12,7 @@ newer release may add to them. Holds no code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 
 class Message:
@@ -21,9 +21,11 @@ class Message:
     UNREAD: frozenset[int] = frozenset()
     """Fields that are known, and not read because no text ever showed them."""
 
-    def HasField(self, field_name: str, /) -> bool:
-        """Whether a field that is not repeated was given."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        # Of protobuf's runtime, whose classes these describe.
+        def HasField(self, field_name: str, /) -> bool:
+            """Whether a field that is not repeated was given."""
+            ...
 
 
 # ---- shapes --------------------------------------------------------------------------------------
