@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from app.model.report import Module, Report
 from app.report.html import page_environment
 from app.report.verdict import module_labels
+from app.report.views import ViewLink, view_links
 from app.report.wording import counted, legible, numbered_pass
 from app.views.graph_view import GraphEdge, GraphNode, GraphView, NodeKind, NodeState
 from app.views.layered import BOX_HEIGHT
@@ -131,7 +132,7 @@ class GraphPage:
     title: str
     heading: str
     lead: str
-    report_href: str
+    views: tuple[ViewLink, ...]
     action: str
     module: str
     computation: str
@@ -197,7 +198,7 @@ def _page_of(
             + (f", in {place.computation}" if place.instruction else "")
             + f": {counted(len(view.nodes), 'instruction')}"
         ),
-        report_href=place.report,
+        views=view_links(place.report, "graph"),
         action=f"{place.report}/graph",
         module=place.module.id,
         computation=place.computation,

@@ -27,6 +27,7 @@ from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import events_by_dump, timeline_view
 from app.report.verdict import main_module, module_labels, verdict_of
+from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
 
@@ -94,6 +95,7 @@ def page_of(
         input_name=shown.input.name,
         made_by=f"{shown.tool.name} {shown.tool.version}",
         parts=_parts(shown),
+        views=view_links("" if offline else links.report, "report"),
         verdict=verdict,
         verdict_word=_TONE_WORDS[verdict.tone],
         confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",

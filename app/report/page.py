@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from app.report.drawing import CurveView, LanesView, LegendView
 from app.report.verdict import Verdict
+from app.report.views import ViewLink
 from app.report.wording import EventGroup
 
 T = TypeVar("T")
@@ -341,6 +342,7 @@ class Page:
     input_name: str
     made_by: str
     parts: tuple[PartView, ...]
+    views: tuple[ViewLink, ...]
     verdict: Verdict
     verdict_word: str
     confidence_word: str

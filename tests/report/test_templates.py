@@ -32,6 +32,7 @@ REPORT_TEMPLATES = {
     "_marks.html",
     "_shape.html",
     "_rows.html",
+    "_views.html",
 }
 VIEWS = [
     item

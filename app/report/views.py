@@ -1,0 +1,32 @@
+"""The ways from one view of a report to the others, as every page of a report shows them.
+
+Knows the addresses below the report's own and the words for them; makes no page.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+View = Literal["report", "graph"]
+
+_PATHS: dict[View, tuple[str, str]] = {
+    "report": ("", "Report"),
+    "graph": ("/graph", "Graph"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLink:
+    """A way to a view; `here` is the one that is shown."""
+
+    href: str
+    word: str
+    here: bool
+
+
+def view_links(report: str, here: View) -> tuple[ViewLink, ...]:
+    """All views below the address `report`; none where there is no server ("")."""
+    if not report:
+        return ()
+    return tuple(
+        ViewLink(f"{report}{path}", word, view == here) for view, (path, word) in _PATHS.items()
+    )
