@@ -4,14 +4,14 @@ Takes the two modules and what `diff_modules` says of them; compares no texts on
 of one matched pair. Computations that are equal are counted and not shown.
 """
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Literal
 
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Struct
 from app.views.cut import Cut, shown_name, shown_text
-from app.views.edits import Edit, EditKind, edits_of, relocations_of
+from app.views.edit_groups import ChangeGroup, EditGroup, computations_of, grouped_changes
+from app.views.edits import EditKind
 from hlo_parser import Computation, Instruction, Module
 
 MAX_COMPUTATIONS = 500
@@ -132,7 +132,9 @@ class PassDiff(Struct, frozen=True, kw_only=True):
 
 def diff_view(before: Module, after: Module, diff: ModuleDiff) -> PassDiff:
     """The view of a diff of these two modules."""
-    folded = _folded(before, after, diff)
+    folded = sorted(
+        grouped_changes(before, after, diff), key=lambda group: _KINDS.index(_kind(group.diff))
+    )
     room = MAX_ROWS
     shown: list[ComputationChange] = []
     for group in folded[:MAX_COMPUTATIONS]:
@@ -172,65 +174,13 @@ def diff_of_computation(diff: ModuleDiff, name: str) -> ModuleDiff:
     )
 
 
-@dataclass(slots=True)
-class _Fold:
-    """Equal edits of one computation: how many, and the first few."""
-
-    times: int
-    first: list[Edit]
-
-
-@dataclass(slots=True)
-class _Group:
-    """Computations with the same edits; the first one stands for all."""
-
-    diff: ComputationDiff
-    folds: tuple[_Fold, ...]
-    same_in: list[str] = field(default_factory=list[str])
-
-
-def _folded(before: Module, after: Module, diff: ModuleDiff) -> list[_Group]:
-    groups: dict[Hashable, _Group] = {}
-    for number, item in enumerate(diff.computations):
-        here, there = _computations(item, before, after)
-        folds: dict[Hashable, _Fold] = {}
-        if here is not None and there is not None:
-            edits = edits_of(item, here, there)
-        else:
-            edits = relocations_of(item, here, there)
-        for edit in edits:
-            fold = folds.setdefault(edit.key, _Fold(0, []))
-            fold.times += 1
-            if len(fold.first) <= MAX_PLACES:
-                fold.first.append(edit)
-        key: Hashable = tuple((edit_key, fold.times) for edit_key, fold in folds.items())
-        if here is None or there is None:
-            key = (here is None, _content(here or there), key)
-        key = key or number
-        group = groups.setdefault(key, _Group(item, tuple(folds.values())))
-        if group.diff is not item:
-            group.same_in.append(item.after or item.before or "")
-    return sorted(groups.values(), key=lambda group: _KINDS.index(_kind(group.diff)))
-
-
-def _content(computation: Computation | None) -> Hashable:
-    instructions = () if computation is None else computation.instructions
-    return tuple((item.opcode, item.shape.without_layout) for item in instructions)
-
-
 def _kind(item: ComputationDiff) -> ChangeKind:
     return "added" if item.before is None else "removed" if item.after is None else "changed"
 
 
-def _computations(
-    item: ComputationDiff, before: Module, after: Module
-) -> tuple[Computation | None, Computation | None]:
-    return before.get(item.before or ""), after.get(item.after or "")
-
-
-def _change(group: _Group, before: Module, after: Module, room: int) -> ComputationChange:
+def _change(group: ChangeGroup, before: Module, after: Module, room: int) -> ComputationChange:
     item = group.diff
-    here, there = _computations(item, before, after)
+    here, there = computations_of(item, before, after)
     places = _Places(before, here, after, there)
     return ComputationChange(
         kind=_kind(item),
@@ -249,9 +199,11 @@ def _change(group: _Group, before: Module, after: Module, room: int) -> Computat
         moved_in=len(item.moved_in),
         moved_out=len(item.moved_out),
         renames=_pairs(item.renamed),
-        rows=tuple(_row(fold, places) for fold in group.folds[:room]),
-        rows_left_out=max(0, len(group.folds) - room),
-        same_in=tuple(map(shown_name, group.same_in[:MAX_RENAMES])),
+        rows=tuple(_row(found, places) for found in group.groups[:room]),
+        rows_left_out=max(0, len(group.groups) - room),
+        same_in=tuple(
+            shown_name(other.after or other.before or "") for other in group.same_in[:MAX_RENAMES]
+        ),
         same_in_count=len(group.same_in),
     )
 
@@ -286,8 +238,8 @@ def _line(
     return module.line_of(computation, instruction)
 
 
-def _row(fold: _Fold, places: _Places) -> DiffRow:
-    edit = fold.first[0]
+def _row(group: EditGroup, places: _Places) -> DiffRow:
+    edit = group.edits[0]
     instruction = edit.after or edit.before
     return DiffRow(
         kind=edit.kind,
@@ -297,7 +249,7 @@ def _row(fold: _Fold, places: _Places) -> DiffRow:
         what=edit.what,
         how=edit.how,
         where=shown_name(edit.where),
-        times=fold.times,
+        times=group.times,
         also=tuple(
             DiffPlace(
                 before=_name(other.before),
@@ -305,7 +257,7 @@ def _row(fold: _Fold, places: _Places) -> DiffRow:
                 after=_name(other.after),
                 after_line=places.after(other.after),
             )
-            for other in fold.first[1:]
+            for other in group.edits[1 : MAX_PLACES + 1]
         ),
     )
 
