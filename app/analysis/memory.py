@@ -14,7 +14,9 @@ from app.analysis.buffer_sharing import find_async_buffers, find_loop_buffers
 from app.analysis.buffers import Place, Placement
 from app.analysis.collectives import enclosing_loops
 from app.analysis.dataflow import Value
+from app.analysis.memory_curve import curve_of
 from app.analysis.occupancy import Stay, busiest
+from app.analysis.peak_shares import shares_of
 from app.analysis.sources import op_name_of, repaired_source
 from app.model.dump import (
     Allocation,
@@ -29,13 +31,14 @@ from app.model.memory import (
     BufferClass,
     LiveBuffer,
     Memory,
+    MemoryCurve,
     MemoryPeak,
     MemorySpace,
     StatedPeak,
 )
 from app.model.report import Source
 
-SHOWN_BUFFERS = 20
+SHOWN_BUFFERS = 100
 _SHOWN_SHARING = 50
 # Shapes of tuples may be as long as a page.
 _SHOWN_CHARACTERS = 200
@@ -106,6 +109,8 @@ class _Profiler:
         loop_buffers = find_loop_buffers(self._module, self._placement, self._loops)
         async_buffers = find_async_buffers(self._module, self._placement)
         temp_values = [v for a in self._main if a.role == "temp" for v in a.values]
+        live = self._live
+        stays = [] if live is None else list(self._stays(live))
         memory = Memory(
             module=self._history.id,
             dump=self._dump.index,
@@ -115,8 +120,9 @@ class _Profiler:
             reserved=_sums((allocation.role, allocation.size) for allocation in self._main),
             temp_values=len(temp_values),
             temp_value_bytes=sum(value.size for value in temp_values),
-            peak=None if self._live is None else self._peak(self._live),
-            stated_peak=None if self._live is None else _stated(self._live),
+            peak=None if live is None else self._peak(live, stays),
+            stated_peak=None if live is None else _stated(live),
+            curve=None if live is None else self._curve(live, stays),
             loop_buffers=tuple(
                 sorted(loop_buffers, key=lambda buffer: -buffer.bytes)[:_SHOWN_SHARING]
             ),
@@ -135,15 +141,30 @@ class _Profiler:
 
     # ---- the peak --------------------------------------------------------------------------------
 
-    def _peak(self, live: LiveRanges) -> MemoryPeak:
+    def _stays(self, live: LiveRanges) -> Iterator[tuple[Stay, Place]]:
         bases = self._bases()
-        stays: list[tuple[Stay, Place]] = []
         for entry in live.ranges:
             place = self._placement.of_value(Value(entry.name, entry.path))
             base = None if place is None else bases.get(place.allocation.number)
             if place is not None and base is not None:
                 low = base + place.buffer.offset
-                stays.append((Stay(entry.start, entry.end, low, low + place.buffer.size), place))
+                yield Stay(entry.start, entry.end, low, low + place.buffer.size), place
+
+    def _curve(self, live: LiveRanges, stays: Sequence[tuple[Stay, Place]]) -> MemoryCurve | None:
+        definitions = {name: self._sorter.definition(name) for name in live.sequence}
+        return curve_of(
+            live,
+            [stay for stay, _ in stays],
+            sum(allocation.size for allocation in self._main if allocation.role != "temp"),
+            self._tracked,
+            {
+                name: self._around.get(found.computation.name)
+                for name, found in definitions.items()
+                if found is not None
+            },
+        )
+
+    def _peak(self, live: LiveRanges, stays: Sequence[tuple[Stay, Place]]) -> MemoryPeak:
         most = busiest([stay for stay, _ in stays])
         ends = {Value(entry.name, entry.path): entry.end for entry in live.ranges}
         held = [self._fixed(a, ends) for a in self._main if a.role != "temp"]
@@ -162,6 +183,7 @@ class _Profiler:
             classes=_sums((one.class_, one.bytes) for one in held),
             buffers=len(held),
             largest=tuple(self._shown(one) for one in held[:SHOWN_BUFFERS]),
+            shares=shares_of((one.class_, one.bytes, self._origin(one)[0]) for one in held),
         )
 
     def _bases(self) -> dict[int, int]:
@@ -216,12 +238,7 @@ class _Profiler:
                 class_=held.class_, bytes=held.bytes, allocation=held.allocation.number
             )
         definition = self._sorter.definition(place.buffer.name)
-        carried = self._sorter.carried(place.value)
-        source = self._source_of(place.buffer.name) if carried is None else None
-        loop = None if definition is None else self._around.get(definition.computation.name)
-        if carried is not None:
-            loop = carried.loop
-            source = carried.element.source or self._source_of(carried.element.instruction)
+        source, loop = self._origin(held)
         return LiveBuffer(
             class_=held.class_,
             bytes=held.bytes,
@@ -238,6 +255,20 @@ class _Profiler:
             loop=loop,
             source=source,
         )
+
+    def _origin(self, held: _Held) -> tuple[Source | None, str | None]:
+        """The line that a buffer is held for, and the id of the loop it belongs to."""
+        if held.place is None:
+            return None, None
+        name = held.place.buffer.name
+        carried = self._sorter.carried(held.place.value)
+        if carried is not None:
+            element = carried.element
+            return element.source or self._source_of(element.instruction), carried.loop
+        definition = self._sorter.definition(name)
+        if definition is None:
+            return None, None
+        return self._source_of(name), self._around.get(definition.computation.name)
 
     def _source_of(self, name: str | None) -> Source | None:
         """The place of the instruction of that name, from an earlier text where it was dropped."""

@@ -1,12 +1,13 @@
-"""When buffers that share memory fill most of it: a sweep over time, each byte counted once.
+"""How much buffers that share memory fill of it: a sweep over time, each byte counted once.
 
 Values may share bytes while both live (an update in place, an operand that is also the result), so
 adding their sizes says too much. Pure geometry: spans of positions and of bytes go in, the busiest
-position comes out; what the buffers are is the caller's business.
+position or a curve comes out; what the buffers are is the caller's business.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 
@@ -22,33 +23,50 @@ class Stay(NamedTuple):
     high: int
 
 
-class Busiest(NamedTuple):
-    """The first position at which most bytes are held, and how many."""
+class Level(NamedTuple):
+    """A position, and how many bytes are held there."""
 
     position: int
     bytes: int
 
 
-def busiest(stays: Sequence[Stay]) -> Busiest | None:
-    """The busiest position; None where nothing is held at all.
+def busiest(stays: Sequence[Stay]) -> Level | None:
+    """The first position at which most bytes are held; None where nothing is held at all.
 
     Takes time in proportion to n log n for n stays.
     """
+    return max(_levels(stays), key=lambda level: level.bytes, default=None)
+
+
+def highest_in_stretches(stays: Sequence[Stay], positions: int, step: int) -> tuple[Level, ...]:
+    """The highest level in each stretch of `step` of the `positions`, the first where several are.
+
+    No stay ends after the last of the positions. Takes time as `busiest`.
+    """
+    best = [Level(start, 0) for start in range(0, positions, step)]
+    at, held = 0, 0
+    for level in (*_levels(stays), Level(positions, 0)):
+        # What is held since `at` fills its stretch to the end, and all stretches up to this level.
+        for stretch in range(at // step, -(-min(level.position, positions) // step)):
+            if held > best[stretch].bytes:
+                best[stretch] = Level(max(at, stretch * step), held)
+        at, held = level
+    return tuple(best)
+
+
+def _levels(stays: Sequence[Stay]) -> Iterator[Level]:
+    """How many bytes are held from each position on at which that may change, in order."""
     held = [stay for stay in stays if stay.high > stay.low and stay.end >= stay.start]
-    if not held:
-        return None
     # At one position what ends before it goes first, then what starts there comes.
     events = sorted(
         [(stay.start, 1, stay.low, stay.high) for stay in held]
         + [(stay.end + 1, -1, stay.low, stay.high) for stay in held]
     )
     covered = _Covered(sorted({edge for stay in held for edge in (stay.low, stay.high)}))
-    best: Busiest | None = None
-    for position, change, low, high in events:
-        covered.change(low, high, change)
-        if change > 0 and (best is None or covered.bytes > best.bytes):
-            best = Busiest(position, covered.bytes)
-    return best
+    for position, changes in groupby(events, key=lambda event: event[0]):
+        for _, change, low, high in changes:
+            covered.change(low, high, change)
+        yield Level(position, covered.bytes)
 
 
 class _Covered:

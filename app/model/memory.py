@@ -57,12 +57,27 @@ class LiveBuffer(Struct, frozen=True, kw_only=True):
     source: Source | None = None
 
 
+class PeakShare(Struct, frozen=True, kw_only=True):
+    """What one line of the program holds at the peak, in `buffers` buffers of these `classes`.
+
+    `source` has no frames; it is None for all that no line is known of, and then `rest` says
+    whether these are the smallest lines, which are not listed, or buffers without a line.
+    """
+
+    source: Source | None = None
+    rest: bool = False
+    bytes: int
+    buffers: int
+    classes: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+
+
 class MemoryPeak(Struct, frozen=True, kw_only=True):
     """The moment at which most of the default memory space is in use.
 
     `bytes` are what is held for the whole run and the temporaries that live at `position` of the
-    schedule, each byte once; `classes` share them out. `instruction` runs there; it is None where
-    there are no temporaries. `largest` are the first of `buffers` by size.
+    schedule, each byte once; `classes` and `shares` share them out, the largest first. `instruction`
+    runs there; it is None where there are no temporaries. `largest` are the first of `buffers` by
+    size.
     """
 
     bytes: int
@@ -73,6 +88,32 @@ class MemoryPeak(Struct, frozen=True, kw_only=True):
     classes: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     buffers: int = 0
     largest: tuple[LiveBuffer, ...] = ()
+    shares: tuple[PeakShare, ...] = ()
+
+
+class LoopSpan(Struct, frozen=True, kw_only=True):
+    """Positions `first` to `last` of the schedule, at which the body of a loop runs."""
+
+    loop: str
+    first: int
+    last: int
+
+
+class MemoryCurve(Struct, frozen=True, kw_only=True):
+    """Bytes of the default memory space in use over the `positions` of the schedule.
+
+    Point i is the highest of the `step` positions from i * step on: `bytes`, of which `held` are
+    there for the whole run, at position `at`, where `instructions` runs ("" where that is not known
+    or its name is too long). `loops` go from the outermost inwards.
+    """
+
+    positions: int
+    step: int
+    held: int
+    bytes: tuple[int, ...]
+    at: tuple[int, ...]
+    instructions: tuple[str, ...]
+    loops: tuple[LoopSpan, ...] = ()
 
 
 class StatedPeak(Struct, frozen=True, kw_only=True):
@@ -122,7 +163,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     `total_bytes` are all allocations in all `spaces`. `reserved` are those of the default space by
     role: `parameter`, `donated` (a parameter whose place an output takes), `output`, `constant`,
     `thread_local`, `temp`. The `temp` ones hold `temp_values` values of `temp_value_bytes`, one
-    after the other. `peak` is None where no live ranges are known. `loop_buffers` are the largest,
+    after the other. `peak` and
+    `curve` are None where no live ranges are known. `loop_buffers` are the largest,
     and `async_buffers` the first that share memory.
     """
 
@@ -136,5 +178,6 @@ class Memory(Struct, frozen=True, kw_only=True):
     temp_value_bytes: int = 0
     peak: MemoryPeak | None = None
     stated_peak: StatedPeak | None = None
+    curve: MemoryCurve | None = None
     loop_buffers: tuple[LoopBuffer, ...] = ()
     async_buffers: tuple[AsyncBuffers, ...] = ()

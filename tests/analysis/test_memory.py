@@ -7,6 +7,8 @@ import pytest
 from analysis.histories import history_of
 from app.analysis.loop_history import follow_loops
 from app.analysis.memory import SHOWN_BUFFERS, find_memory
+from app.analysis.memory_curve import MOST_POINTS
+from app.analysis.peak_shares import MOST_LINES, shares_of
 from app.ingest.load import load_dump
 from app.ingest.memory_files import read_memory_file
 from app.ingest.names import FileKind
@@ -19,8 +21,8 @@ from app.model.dump import (
     ValuePositions,
 )
 from app.model.facts import MemoryProfile
-from app.model.memory import AsyncBuffers, MemorySpace, StatedPeak
-from app.model.report import Coverage, Input
+from app.model.memory import AsyncBuffers, LoopSpan, MemorySpace, PeakShare, StatedPeak
+from app.model.report import Coverage, Frame, Input, Source
 from app.settings import Settings
 from conftest import Golden
 from samples import load_sample
@@ -234,6 +236,63 @@ def test_the_list_of_buffers_is_cut_and_the_sums_are_not() -> None:
     assert peak.bytes == sum(peak.classes.values()) == 8 * count
 
 
+def test_the_curve_goes_through_the_peak() -> None:
+    memory = profile(STEP, ASSIGNMENT, LIVE).memory
+    curve, peak = memory.curve, memory.peak
+    assert curve is not None
+    assert peak is not None
+    assert (curve.positions, curve.step, curve.held) == (7, 1, 1280)
+    # x and w lie in allocations of their own, as does what replaces x.
+    assert curve.bytes == tuple(1280 + n for n in (0, 0, 2048, 3072, 7440, 1296, 1024))
+    assert curve.at == tuple(range(7))
+    assert curve.instructions == ("x", "w", "big", "c", "both", "y", "out")
+    assert (curve.at[4], curve.bytes[4]) == (peak.position, peak.bytes)
+    assert profile(STEP, ASSIGNMENT).memory.curve is None
+
+
+def test_a_curve_over_very_many_positions_has_few_points() -> None:
+    count = 3 * MOST_POINTS - 2
+    sequence = "".join(f"    {n}:v{n}\n" for n in range(count))
+    live = f"HloLiveRange (max {count}):\n  InstructionSequence:\n{sequence}"
+    live += f"  BufferLiveRange:\n    big{{}}:5-6\n    c{{}}:6-{count - 1}\n"
+    curve = profile(STEP, ASSIGNMENT, ("-live-range.txt", live)).memory.curve
+    assert curve is not None
+    assert (curve.step, len(curve.bytes)) == (3, MOST_POINTS)
+    assert curve.bytes[:4] == tuple(1280 + n for n in (0, 2048, 3072, 1024))
+    assert (curve.at[:3], curve.instructions[2]) == ((0, 5, 6), "v6")
+
+
+def test_lines_share_the_peak_and_what_has_none_is_told() -> None:
+    peak = profile(STEP, ASSIGNMENT, LIVE).memory.peak
+    assert peak is not None
+    unplaced, line = peak.shares
+    assert unplaced == PeakShare(
+        bytes=6672,
+        buffers=6,
+        classes={
+            "workspace": 4096,
+            "copy": 1024,
+            "donated": 1024,
+            "temporary": 272,
+            "parameter": 256,
+        },
+    )
+    assert line == PeakShare(
+        source=Source(file="a.py", line=7), bytes=2048, buffers=1, classes={"temporary": 2048}
+    )
+
+
+def test_the_smallest_of_very_many_lines_are_one_share() -> None:
+    lines = [Source(file="a.py", line=n, frames=(Frame(file="a.py", line=n),)) for n in range(500)]
+    shares = shares_of([("temporary", 1 + line.line, line) for line in lines] + [("copy", 7, None)])
+    assert len(shares) == MOST_LINES + 2
+    assert sum(share.bytes for share in shares) == sum(range(501)) + 7
+    assert [share.bytes for share in shares] == sorted((s.bytes for s in shares), reverse=True)
+    rest = [share for share in shares if share.source is None]
+    assert [(s.rest, s.buffers, s.bytes) for s in rest] == [(True, 100, 5050), (False, 1, 7)]
+    assert shares[1].source == Source(file="a.py", line=499)
+
+
 # ---- loops -----------------------------------------------------------------------------------
 
 SCAN = """HloModule m, is_scheduled=true, num_partitions=2
@@ -363,6 +422,12 @@ def test_the_state_of_a_loop_is_told_apart(files: tuple[tuple[str, str], ...]) -
     assert (stack.instruction, stack.index, stack.loop) == ("p", "{2}", "module_0000.m/loop")
     assert stack.source is not None
     assert stack.source.line == 3
+
+
+def test_the_curve_tells_where_the_body_of_a_loop_runs() -> None:
+    curve = profile(SCAN, *SCAN_FILES).memory.curve
+    assert curve is not None
+    assert curve.loops == (LoopSpan(loop="module_0000.m/loop", first=2, last=3),)
 
 
 def test_buffers_of_a_loop_stay_where_they_are_over_its_iterations() -> None:

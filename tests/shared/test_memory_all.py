@@ -65,6 +65,11 @@ def test_peaks_fit_into_what_is_reserved(name: str) -> None:
         assert peak is not None
         assert peak.bytes == sum(peak.classes.values()) <= memory.spaces[0].bytes
         assert sum(buffer.bytes for buffer in peak.largest) <= peak.bytes
+        assert sum(share.bytes for share in peak.shares) == peak.bytes
+        assert sum(share.buffers for share in peak.shares) == peak.buffers
+        assert memory.curve is not None
+        assert max(memory.curve.bytes) == peak.bytes
+        assert peak.position is None or peak.position in memory.curve.at
         for role in ("parameter", "donated", "output", "constant", "thread_local"):
             assert peak.classes.get(role, 0) == memory.reserved.get(role, 0)
         if peak.position is not None:
