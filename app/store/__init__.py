@@ -12,12 +12,13 @@ from app.store.rows import (
     Job,
     JobState,
     NewReport,
+    NewShare,
     Problem,
     Question,
     ReceivedFile,
     ReportRow,
 )
-from app.store.secret import Secrets, hash_of
+from app.store.secret import Owner, Secrets, hash_of, is_owner_secret
 from app.store.store import Store
 
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "Job",
     "JobState",
     "NewReport",
+    "NewShare",
     "NoSpace",
+    "Owner",
     "Problem",
     "Question",
     "ReceivedFile",
@@ -37,4 +40,5 @@ __all__ = [
     "Store",
     "StoreUnavailable",
     "hash_of",
+    "is_owner_secret",
 ]

@@ -8,13 +8,13 @@ report is about to hold on to it.
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
 
 from app.store.blobs import Blobs
 from app.store.database import reading
-from app.store.rows import Attachment, NewReport, Problem, Question, ReportRow
-from app.store.schema import attachment, job, report
-from app.store.secret import Secrets, hash_of, new_secrets
+from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
+from app.store.schema import attachment, job, owned, report, share
+from app.store.secret import Owner, Secrets, hash_of, new_nonce, new_secrets
 
 
 class Reports:
@@ -25,27 +25,38 @@ class Reports:
         self._reading = reading(engine)
         self._blobs = blobs
 
-    def create(self, new: NewReport, *, now: float, secrets: Secrets | None = None) -> Secrets:
+    def create(
+        self,
+        new: NewReport,
+        *,
+        now: float,
+        secrets: Secrets | None = None,
+        owner: Owner | None = None,
+    ) -> Secrets:
         """Keep what was received, and queue the job that analyses it.
 
-        `secrets` are used for the new report where they are given.
+        `secrets` are used for the new report where they are given; `owner` can list it later.
         """
-        secrets = secrets or new_secrets()
+        nonce = new_nonce()
+        if secrets is None:
+            secrets = new_secrets()
+            if owner is not None:
+                secrets = Secrets(owner.report_id(nonce), secrets.delete_token)
         key = hash_of(secrets.report_id)
         archive = new.archive
+        values: dict[str, Any] = {
+            "name": new.name,
+            "sha256": archive.data.sha256 if archive else "",
+            "bytes": archive.data.bytes if archive else 0,
+            "question": asdict(new.question),
+            "expires": new.expires,
+        }
         with self._engine.begin() as connection:
-            connection.execute(
-                insert(report).values(
-                    key=key,
-                    owner_key=hash_of(secrets.delete_token),
-                    name=new.name,
-                    state="queued",
-                    created=now,
-                    sha256=archive.data.sha256 if archive else "",
-                    bytes=archive.data.bytes if archive else 0,
-                    question=asdict(new.question),
+            _insert_report(connection, key, secrets, now, values)
+            if owner is not None:
+                connection.execute(
+                    insert(owned).values(report_key=key, owner=owner.key, nonce=nonce)
                 )
-            )
             for position, file in enumerate(new.files):
                 connection.execute(
                     insert(attachment).values(
@@ -61,6 +72,63 @@ class Reports:
             connection.execute(insert(job).values(_new_job(key, now)))
         return secrets
 
+    def create_share(self, new: NewShare, *, now: float) -> Secrets:
+        """Queue the job that makes the copy; it has an id and a token of its own."""
+        secrets = new_secrets()
+        key = hash_of(secrets.report_id)
+        values: dict[str, Any] = {
+            "name": new.name,
+            "sha256": "",
+            "bytes": 0,
+            "question": asdict(Question()),
+            "expires": new.expires,
+        }
+        with self._engine.begin() as connection:
+            _insert_report(connection, key, secrets, now, values)
+            connection.execute(
+                insert(share).values(
+                    report_key=key, parent_key=new.parent_key, redaction=new.redaction
+                )
+            )
+            connection.execute(insert(job).values(_new_job(key, now)))
+        return secrets
+
+    def shares_of(self, parent_key: str) -> tuple[ReportRow, ...]:
+        """The copies of a report that are there, the newest first."""
+        with self._reading.connect() as connection:
+            keys = connection.scalars(
+                select(share.c.report_key)
+                .join(report, report.c.key == share.c.report_key)
+                .where(share.c.parent_key == parent_key)
+                .order_by(report.c.created.desc(), report.c.key)
+            ).all()
+        return tuple(row for key in keys if (row := self.find_key(key)) is not None)
+
+    def owned_by(
+        self, owner: Owner, *, offset: int = 0, limit: int = 100
+    ) -> tuple[tuple[tuple[str, ReportRow], ...], int]:
+        """Ids and rows of an owner's reports, the newest first, and how many there are in all."""
+        with self._reading.connect() as connection:
+            total = connection.scalar(
+                select(func.count()).select_from(owned).where(owned.c.owner == owner.key)
+            )
+            nonces = connection.scalars(
+                select(owned.c.nonce)
+                .join(report, report.c.key == owned.c.report_key)
+                .where(owned.c.owner == owner.key)
+                .order_by(report.c.created.desc(), report.c.key)
+                .offset(offset)
+                .limit(limit)
+            ).all()
+        ids = [owner.report_id(nonce) for nonce in nonces]
+        return tuple((each, row) for each in ids if (row := self.find(each))), total or 0
+
+    def is_owned_by(self, key: str, owner: Owner) -> bool:
+        """That report was sent with that owner's secret."""
+        with self._reading.connect() as connection:
+            found = connection.scalar(select(owned.c.owner).where(owned.c.report_key == key))
+        return found is not None and found == owner.key
+
     def find(self, report_id: str) -> ReportRow | None:
         """The report of this id; None alike for one that never was and one that is deleted."""
         return self.find_key(hash_of(report_id))
@@ -70,8 +138,17 @@ class Reports:
         with self._reading.connect() as connection:
             row = (
                 connection.execute(
-                    select(report, job.c.attempt, job.c.stage, job.c.done, job.c.total)
+                    select(
+                        report,
+                        job.c.attempt,
+                        job.c.stage,
+                        job.c.done,
+                        job.c.total,
+                        share.c.parent_key,
+                        share.c.redaction,
+                    )
                     .join(job, job.c.report_key == report.c.key)
+                    .outerjoin(share, share.c.report_key == report.c.key)
                     .where(report.c.key == key)
                     .order_by(job.c.id.desc())
                     .limit(1)
@@ -104,12 +181,14 @@ class Reports:
                 connection.execute(insert(job).values(_new_job(key, now)))
 
     def delete(self, key: str) -> bool:
-        """Forget a report, its jobs, and every blob that nothing else holds on to."""
+        """Forget a report with its shares, its jobs, and every blob that nothing else holds."""
         with self._engine.begin() as connection:
+            shares = select(share.c.report_key).where(share.c.parent_key == key)
+            keys = [key, *connection.scalars(shares).all()]
             held = connection.scalars(
-                select(attachment.c.blob).where(attachment.c.report_key == key)
+                select(attachment.c.blob).where(attachment.c.report_key.in_(keys))
             ).all()
-            gone = connection.execute(delete(report).where(report.c.key == key)).rowcount
+            gone = connection.execute(delete(report).where(report.c.key.in_(keys))).rowcount
             still_held = set(
                 connection.scalars(
                     select(attachment.c.blob).where(attachment.c.blob.in_(held))
@@ -119,10 +198,16 @@ class Reports:
                 self._blobs.delete(blob)
         return bool(gone)
 
-    def expire(self, *, before: float) -> int:
-        """Delete the reports whose analysis ended before that time; says how many."""
+    def expire(self, *, before: float | None = None, now: float | None = None) -> int:
+        """Delete what has had its time; says how many.
+
+        That are the reports whose analysis ended before the time `before`, and those that were to
+        be deleted by `now`.
+        """
+        due = [report.c.finished < before] if before is not None else []
+        due += [report.c.expires <= now] if now is not None else []
         with self._reading.connect() as connection:
-            old = connection.scalars(select(report.c.key).where(report.c.finished < before)).all()
+            old = connection.scalars(select(report.c.key).where(or_(*due))).all() if due else ()
         return sum(self.delete(key) for key in old)
 
     def drop_unreferenced_blobs(self) -> int:
@@ -133,6 +218,15 @@ class Reports:
             for blob in left:
                 self._blobs.delete(blob)
         return len(left)
+
+
+def _insert_report(
+    connection: Connection, key: str, secrets: Secrets, now: float, values: dict[str, Any]
+) -> None:
+    owner_key = hash_of(secrets.delete_token)
+    connection.execute(
+        insert(report).values(key=key, owner_key=owner_key, state="queued", created=now, **values)
+    )
 
 
 def _new_job(key: str, now: float) -> dict[str, object]:

@@ -11,11 +11,18 @@ Role = Literal["archive", "log", "bundle"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the sender said about the run beside the files."""
+    """What the sender said about the run beside the files.
+
+    `label` is for people; `commit` and `run` lead to what was compiled and where: an address, or
+    for the commit its digest.
+    """
 
     flags: str = ""
     release: str | None = None
     hung: bool = False
+    label: str = ""
+    commit: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,15 @@ class ReceivedFile:
 
 @dataclass(frozen=True, slots=True)
 class NewReport:
-    """What was sent, received in full but not yet kept; `files` in the sender's order."""
+    """What was sent, received in full but not yet kept; `files` in the sender's order.
+
+    `expires` is when it shall be deleted at the latest, in Unix seconds.
+    """
 
     name: str
     question: Question
     files: tuple[ReceivedFile, ...]
+    expires: float | None = None
 
     @property
     def archive(self) -> ReceivedFile | None:
@@ -62,10 +73,25 @@ class NewReport:
 
 
 @dataclass(frozen=True, slots=True)
+class NewShare:
+    """A copy of a report to be made for others; `redaction` is what the job that makes it is told.
+
+    `name` stands in place of the report's own.
+    """
+
+    parent_key: str
+    name: str
+    redaction: dict[str, bool]
+    expires: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReportRow:
     """One report as stored, with its newest job's progress; times are Unix seconds.
 
-    `key` is the hash of the report's id; `sha256` and `bytes` are those of the archive.
+    `key` is the hash of the report's id; `sha256` and `bytes` are those of the archive. A share,
+    the copy of another report, has that one's `parent_key` and its `redaction`; its `key` begins
+    with the `handle` by which the owner of that report can tell it from others.
     """
 
     key: str
@@ -84,6 +110,14 @@ class ReportRow:
     stage: str
     done: int
     total: int | None
+    expires: float | None = None
+    parent_key: str | None = None
+    redaction: dict[str, bool] | None = None
+
+    @property
+    def handle(self) -> str:
+        """What names the share to the owner of its parent, and opens nothing."""
+        return self.key[:16]
 
     @property
     def is_over(self) -> bool:

@@ -41,6 +41,34 @@ report = Table(
     Column("question", JSON, nullable=False),
     Column("summary", JSON(none_as_null=True)),
     Column("problem", JSON(none_as_null=True)),
+    Column("expires", Float(53)),
+)
+
+share = Table(
+    "share",
+    metadata,
+    Column("report_key", String(64), _to_report(), primary_key=True),
+    Column("parent_key", String(64), _to_report(), nullable=False),
+    Column("redaction", JSON, nullable=False),
+    Index("ix_share_parent_key", "parent_key"),
+)
+
+owned = Table(
+    "owned",
+    metadata,
+    Column("report_key", String(64), _to_report(), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("nonce", String(64), nullable=False),
+    Index("ix_owned_owner", "owner"),
+)
+
+upload = Table(
+    "upload",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("length", BigInteger, nullable=False),
+    Column("expires", Float(53), nullable=False),
+    Column("wish", JSON, nullable=False),
 )
 
 attachment = Table(

@@ -4,11 +4,15 @@ Only their hashes are stored, so a copy of the database opens no report. No salt
 is nothing to guess in 192 bits.
 """
 
+import base64
 import hashlib
+import hmac
+import re
 import secrets
 from dataclasses import dataclass
 
 _BYTES = 24
+_OWNER = re.compile(r"[A-Za-z0-9_-]{32,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,37 @@ class Secrets:
 
     report_id: str
     delete_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whoever keeps one secret over many reports, so that these can be listed.
+
+    A report's id is made of the secret and a `nonce`: with the secret the store can tell the id
+    again, and without it nobody can.
+    """
+
+    secret: str
+
+    @property
+    def key(self) -> str:
+        """The stored form of the secret."""
+        return hash_of(self.secret)
+
+    def report_id(self, nonce: str) -> str:
+        """The id of the report with that nonce; as long and as secret as any other."""
+        digest = hmac.digest(self.secret.encode(), nonce.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:_BYTES]).decode()
+
+
+def is_owner_secret(text: str) -> bool:
+    """It is long enough to be one, and of the characters that a header carries unchanged."""
+    return _OWNER.fullmatch(text) is not None
+
+
+def new_nonce() -> str:
+    """What tells the reports of one owner apart."""
+    return secrets.token_urlsafe(_BYTES)
 
 
 def new_secrets() -> Secrets:
