@@ -21,7 +21,14 @@ from app.model.dump import (
     ValuePositions,
 )
 from app.model.facts import MemoryProfile
-from app.model.memory import AsyncBuffers, LoopSpan, MemorySpace, PeakShare, StatedPeak
+from app.model.memory import (
+    AsyncBuffers,
+    BufferClass,
+    LoopSpan,
+    MemorySpace,
+    PeakShare,
+    StatedPeak,
+)
 from app.model.report import Coverage, Frame, Input, Source
 from app.settings import Settings
 from conftest import Golden
@@ -284,7 +291,9 @@ def test_lines_share_the_peak_and_what_has_none_is_told() -> None:
 
 def test_the_smallest_of_very_many_lines_are_one_share() -> None:
     lines = [Source(file="a.py", line=n, frames=(Frame(file="a.py", line=n),)) for n in range(500)]
-    shares = shares_of([("temporary", 1 + line.line, line) for line in lines] + [("copy", 7, None)])
+    buffers: list[tuple[BufferClass, int, Source | None]] = [("copy", 7, None)]
+    buffers += [("temporary", 1 + line.line, line) for line in lines]
+    shares = shares_of(buffers)
     assert len(shares) == MOST_LINES + 2
     assert sum(share.bytes for share in shares) == sum(range(501)) + 7
     assert [share.bytes for share in shares] == sorted((s.bytes for s in shares), reverse=True)
