@@ -292,7 +292,7 @@ def test_lines_share_the_peak_and_what_has_none_is_told() -> None:
 def test_the_smallest_of_very_many_lines_are_one_share() -> None:
     lines = [Source(file="a.py", line=n, frames=(Frame(file="a.py", line=n),)) for n in range(500)]
     buffers: list[tuple[BufferClass, int, Source | None]] = [("copy", 7, None)]
-    buffers += [("temporary", 1 + line.line, line) for line in lines]
+    buffers.extend(("temporary", 1 + line.line, line) for line in lines)
     shares = shares_of(buffers)
     assert len(shares) == MOST_LINES + 2
     assert sum(share.bytes for share in shares) == sum(range(501)) + 7
