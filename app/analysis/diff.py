@@ -7,7 +7,6 @@ cost of what changed. Diffing swaps cleanly: what one direction adds, the other 
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,6 +16,7 @@ from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediat
 from app.analysis.matching import Matching, MatchingCache
 from app.analysis.relocated import with_relocations
 from app.analysis.rewrites import name_clones, same_changes, with_copies
+from app.analysis.rising_run import rising_run
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
 from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
 
@@ -372,24 +372,6 @@ def _moved(matching: Matching) -> tuple[str, ...]:
     What stays is a longest increasing run of new positions, read in the old order.
     """
     order = list(matching.partner.values())
-    tails: list[int] = []
-    last: list[int] = []
-    previous: list[int] = []
-    for k, position in enumerate(order):
-        length = bisect_left(tails, position)
-        previous.append(last[length - 1] if length else -1)
-        if length == len(tails):
-            tails.append(position)
-            last.append(k)
-        else:
-            tails[length] = position
-            last[length] = k
-    if len(tails) == len(order):
-        return ()
-    stays: set[int] = set()
-    k = last[-1]
-    while k >= 0:
-        stays.add(order[k])
-        k = previous[k]
+    stays = rising_run(order)
     moved = sorted(position for position in order if position not in stays)
     return tuple(matching.after.instructions[position].name for position in moved)

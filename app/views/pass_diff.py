@@ -158,7 +158,7 @@ def diff_view(before: Module, after: Module, diff: ModuleDiff) -> PassDiff:
             next_step="Compare one computation at a time.",
         )
     return PassDiff(
-        totals=_totals(diff),
+        totals=totals_of(diff),
         computations=tuple(shown),
         renamed=_pairs(diff.renamed),
         cut=cut,
@@ -284,7 +284,8 @@ def _side(
     )
 
 
-def _totals(diff: ModuleDiff) -> Totals:
+def totals_of(diff: ModuleDiff) -> Totals:
+    """What is counted over both modules."""
     both = [item for item in diff.computations if item.before and item.after]
     return Totals(
         computations_added=sum(item.before is None for item in diff.computations),
