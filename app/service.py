@@ -18,6 +18,7 @@ from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import follow_loops
 from app.analysis.memory import find_memory
+from app.analysis.meshes import find_meshes
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import measure_work
 from app.errors import UsageError
@@ -32,6 +33,7 @@ from app.ingest import (
 )
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
+from app.model.mesh import Mesh
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
 from app.rules.frame import run_rules
@@ -132,6 +134,7 @@ def examine(
         ),
         collectives=tuple(c for found in facts.collectives.values() for c in found),
         memory=tuple(profile.memory for found in facts.memory.values() for profile in found),
+        meshes=tuple(mesh for found in facts.meshes.values() for mesh in found),
         failure=facts.failure,
         findings=findings,
         coverage=contents.coverage if contents else Coverage(lines=log.lines),
@@ -151,13 +154,18 @@ def gather_facts(
     collectives: dict[str, tuple[Collective, ...]] = {}
     memory: dict[str, tuple[MemoryProfile, ...]] = {}
     work: dict[str, tuple[Work, ...]] = {}
+    meshes: dict[str, tuple[Mesh, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
     for done, history in enumerate(own):
         progress("loops", done, len(own))
         loops[history.id] = follow_loops(history)
         work[history.id] = measure_work(history, loops[history.id])
+        meshes[history.id] = find_meshes(history)
         collectives[history.id] = find_collectives(
-            history, loops[history.id], backend=environment.backend
+            history,
+            loops[history.id],
+            backend=environment.backend,
+            meshes=meshes[history.id],
         )
         if contents is not None:
             memory[history.id] = find_memory(contents, history, loops[history.id])
@@ -172,6 +180,7 @@ def gather_facts(
         hung=question.hung or log.hung,
         memory=memory,
         work=work,
+        meshes=meshes,
         diagnoses=diagnose(log, failure, environment.backend),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from app.analysis.async_pairs import WRAPPERS, wrapped_operations
-from app.analysis.device_groups import MOST_DEVICES, devices_of
+from app.analysis.device_groups import devices_of, pairs_of
 from app.analysis.opcodes import COLLECTIVES, collective_opcode
 from hlo_parser import Computation, Instruction, Module
 
@@ -128,24 +128,13 @@ def _needed(computation: Computation, instruction: Instruction) -> tuple[Instruc
     return tuple(i for i in found if i is not None)
 
 
-def _devices(module: Module, collective: Instruction) -> tuple[frozenset[int], ...] | None:
-    """The devices of each group, None where they are not known; pairs of a permute are groups."""
-    groups = devices_of(module, collective)
-    if groups:
-        return tuple(map(frozenset, groups))
-    pairs = collective.source_target_pairs
-    header = module.header
-    alone = header.replica_count == 1 or header.num_partitions == 1
-    if alone and 0 < len(pairs) <= MOST_DEVICES:
-        return tuple(map(frozenset, pairs))
-    return None
+def _devices(module: Module, collective: Instruction) -> frozenset[int] | None:
+    """The devices that take part, None where they are not known."""
+    groups = devices_of(module, collective) or pairs_of(module, collective)
+    return frozenset(device for group in groups for device in group) or None
 
 
-def _shared(
-    one: tuple[frozenset[int], ...] | None, other: tuple[frozenset[int], ...] | None
-) -> tuple[int, ...] | None:
+def _shared(one: frozenset[int] | None, other: frozenset[int] | None) -> tuple[int, ...] | None:
     if one is None or other is None:
         return None
-    return tuple(
-        sorted({d for group in one for d in group} & {d for group in other for d in group})
-    )
+    return tuple(sorted(one & other))

@@ -20,15 +20,18 @@ from app.analysis.async_pairs import (
 )
 from app.analysis.collective_life import CollectiveTracer
 from app.analysis.cost_model import Device, device_of
-from app.analysis.device_groups import devices_of, meaning_of_groups, mesh_axes
+from app.analysis.device_groups import chains_of, devices_of, meaning_of_groups, pairs_of
 from app.analysis.diff import Differ
+from app.analysis.executions import RunCounter, known_trips
 from app.analysis.flops import FlopCounter, operand_shape
 from app.analysis.lineage import Sighting
+from app.analysis.meshes import AxisNamer
 from app.analysis.opcodes import collective_opcode
 from app.analysis.overlap import OverlapReader, Transfer
 from app.analysis.sources import source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import AsyncPair, LoopHistory
+from app.model.mesh import Mesh
 from app.model.report import Collective, Source, Window
 from app.model.work import LARGEST_COUNT
 from hlo_parser import Computation, Instruction, Module
@@ -43,12 +46,13 @@ def find_collectives(
     *,
     differ: Differ | None = None,
     backend: str | None = None,
+    meshes: Sequence[Mesh] = (),
 ) -> tuple[Collective, ...]:
     """The collectives of the last text, by computation and instruction in text order.
 
     Where the last text gives no source place, the newest text before that does is asked; `differ`
     is shared with whoever else compares texts of this history. `backend` tells what times to
-    expect where the texts do not name the device.
+    expect where the texts do not name the device, `meshes` are those of `find_meshes`.
     """
     traces = _Traces(history, CollectiveTracer(history, loops, differ or Differ()))
     position = len(history.dumps) - 1
@@ -56,11 +60,16 @@ def find_collectives(
     enclosing = enclosing_loops(module, loops, position)
     sites = tuple(_sites(module))
     windows = _Windows(module, sites, loops, position, device_of(history, backend))
+    namer = AxisNamer(module, meshes)
+    counter = RunCounter(module, known_trips(loops, position))
     found: list[Collective] = []
     for site in sites:
         groups = site.operation.replica_groups
         sightings = traces.of(site)
         source, source_from = traces.source_of(site, sightings)
+        pairs = pairs_of(module, site.operation)
+        axes, axes_from = namer.axes_of(site.operation)
+        runs = counter.of(site.computation)
         found.append(
             Collective(
                 module=history.id,
@@ -76,8 +85,15 @@ def find_collectives(
                 source_from=source_from,
                 is_async=site.pair is not None and not site.pair.is_sync,
                 window=windows.of(site),
-                groups=devices_of(module, site.operation),
-                axes=mesh_axes(groups),
+                groups=devices_of(module, site.operation) or chains_of(pairs),
+                axes=axes,
+                axes_from=axes_from,
+                pairs=pairs,
+                executions=runs.count,
+                conditional=runs.is_conditional,
+                total_bytes=None
+                if runs.count is None
+                else min(runs.count * site.bytes, LARGEST_COUNT),
                 history=traces.tracer.events(sightings),
             )
         )
@@ -294,12 +310,8 @@ class _Windows:
             pairs[place] = site.pair
         self._sent = sent
         if device is not None and module.header.is_scheduled:
-            trips = {
-                (here.computation.name, here.name): here.trip_count
-                for loop in loops
-                if (here := loop.occurrences.get(position)) is not None
-            }
             transfers = [Transfer(*place, sent[place], pair) for place, pair in pairs.items()]
+            trips = known_trips(loops, position)
             self._reader = OverlapReader(module, device, transfers, trips)
 
     def of(self, site: _Site) -> Window | None:

@@ -1,8 +1,9 @@
-"""The devices that take part in a collective, and the mesh axes it runs along.
+"""The devices that take part in a collective, and between which of them data goes.
 
-Numbers in replica groups mean devices, partitions or replicas, depending on opcode, channel and
-`use_global_device_ids`; here they all become devices, numbered as XLA does, replica times
-partitions plus partition. Reads one instruction and its module's header.
+Numbers in replica groups and in source-target pairs mean devices, partitions or replicas, depending
+on opcode, channel and `use_global_device_ids`; here they all become devices, numbered as XLA does,
+replica times partitions plus partition. Reads one instruction and its module's header. Which axes
+of a mesh these are is for `meshes.py` to say.
 """
 
 import re
@@ -12,20 +13,22 @@ from typing import Literal
 from app.analysis.opcodes import collective_opcode
 from hlo_parser import Instruction, Module, ReplicaGroups
 
-MOST_DEVICES = 64
-"""Groups of more devices than this, all together, are not written out."""
+MOST_DEVICES = 512
+"""Groups of more devices than this, all together, are not written out in a report."""
 
 Groups = tuple[tuple[int, ...], ...]
+Pairs = tuple[tuple[int, int], ...]
 Meaning = Literal["devices", "partitions", "replicas", "replicas_with_partitions"]
 
 # Collectives whose groups name replicas, each with all its partitions, when they have a channel
 # but no global ids; the others then name partitions.
 _OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
 
-_LONGEST_TEXT = 20 * MOST_DEVICES
+# Characters that a device takes in a text, with ample room.
+_LONGEST_DEVICE = 20
 _SOURCE = re.compile(r"(?:<=|device_ids=\()\s*+\[(\d{1,9}(?:,\d{1,9}){0,9})\]")
-_AXES_USED = re.compile(r"mesh\[[^\]]*+\][^{]*+\{([^{}]*+)\}")
-_AXIS_USE = re.compile(r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+(\(\d{1,12}\)\s*+\d{1,12}))?+""")
+_PAIRS_OF_TRANSFER = "_xla_send_recv_source_target_pairs"
+_PAIR = re.compile(r"\{(\d{1,9}),(\d{1,9})\}")
 
 
 def meaning_of_groups(instruction: Instruction) -> Meaning:
@@ -41,14 +44,14 @@ def meaning_of_groups(instruction: Instruction) -> Meaning:
     return "replicas_with_partitions" if is_of_replicas else "partitions"
 
 
-def devices_of(module: Module, instruction: Instruction) -> Groups:
-    """The groups as devices; () where there are no groups, one device, or too many to show."""
+def devices_of(module: Module, instruction: Instruction, most: int = MOST_DEVICES) -> Groups:
+    """The groups as devices; () where there are no groups, one device, or more than `most`."""
     groups = instruction.replica_groups
     replicas, partitions = module.header.replica_count, module.header.num_partitions
     everyone = replicas * partitions
-    if groups is None or not 1 < everyone <= MOST_DEVICES:
+    if groups is None or not 1 < everyone <= most:
         return ()
-    numbers = _numbers(groups)
+    numbers = _numbers(groups, most)
     if numbers is None:
         return ()
     match meaning_of_groups(instruction):
@@ -74,22 +77,54 @@ def devices_of(module: Module, instruction: Instruction) -> Groups:
                 for r in range(replicas)
                 for group in numbers
             )
-    return found if sum(map(len, found)) <= MOST_DEVICES else ()
+    return found if sum(map(len, found)) <= most else ()
 
 
-def mesh_axes(groups: ReplicaGroups | None) -> tuple[str, ...]:
-    """The axes that the groups run along, where they are printed as parts of a mesh.
+def pairs_of(module: Module, instruction: Instruction, most: int = MOST_DEVICES) -> Pairs:
+    """Source and target devices of a permute, in text order; () for others and too many devices.
 
-    A part of an axis reads `x:(2)4`: four steps, each two devices apart. Meshes that XLA made up
-    itself have axes called `axis_0`.
+    A permute that was taken apart keeps its pairs with `send` and `recv`, without a word on whether
+    they name replicas or partitions: where there are several of both, they are not read.
     """
-    found = None if groups is None else _AXES_USED.fullmatch(groups.text)
-    if found is None:
+    replicas, partitions = module.header.replica_count, module.header.num_partitions
+    pairs = instruction.source_target_pairs
+    if instruction.opcode in ("send", "recv"):
+        text = instruction.frontend_attributes.get(_PAIRS_OF_TRANSFER, "")
+        if (replicas > 1 and partitions > 1) or len(text) > _LONGEST_DEVICE * most:
+            return ()
+        pairs = tuple((int(found[1]), int(found[2])) for found in _PAIR.finditer(text))
+    if not 1 < replicas * partitions <= most or not 0 < len(pairs) <= most:
         return ()
+    if partitions == 1 or replicas == 1:
+        return pairs
+    if meaning_of_groups(instruction) == "replicas":
+        return tuple(
+            (s * partitions + p, t * partitions + p) for p in range(partitions) for s, t in pairs
+        )
     return tuple(
-        (first or second) + (f":{part}" if part else "")
-        for first, second, part in _AXIS_USE.findall(found.group(1))
+        (r * partitions + s, r * partitions + t) for r in range(replicas) for s, t in pairs
     )
+
+
+def chains_of(pairs: Pairs) -> Groups:
+    """Devices in the order in which they hand data on, rings from where they are printed first.
+
+    What a device keeps to itself is left out.
+    """
+    follows = {source: target for source, target in pairs if source != target}
+    targets = set(follows.values())
+    found: list[tuple[int, ...]] = []
+    seen: set[int] = set()
+    for first in (*(s for s in follows if s not in targets), *follows):
+        chain: list[int] = []
+        here: int | None = first
+        while here is not None and here not in seen:
+            seen.add(here)
+            chain.append(here)
+            here = follows.get(here)
+        if chain:
+            found.append(tuple(chain))
+    return tuple(found)
 
 
 def is_same_groups(one: ReplicaGroups | None, other: ReplicaGroups | None) -> bool:
@@ -98,22 +133,19 @@ def is_same_groups(one: ReplicaGroups | None, other: ReplicaGroups | None) -> bo
         return True
     if one is None or other is None:
         return False
-    here, there = _numbers(one), _numbers(other)
+    here, there = _numbers(one, MOST_DEVICES), _numbers(other, MOST_DEVICES)
     return here is not None and here == there
 
 
-def _numbers(groups: ReplicaGroups) -> Groups | None:
+def _numbers(groups: ReplicaGroups, most: int) -> Groups | None:
     """The numbers as the text has them, None where they are too many or not readable."""
-    if len(groups.text) > _LONGEST_TEXT:
+    if len(groups.text) > _LONGEST_DEVICE * most:
         return None
     if groups.form != "list":
         size, count = groups.group_size, groups.group_count
-        if size is None or count is None or size * count > MOST_DEVICES:
+        if size is None or count is None or size * count > most:
             return None
         # The device list that the text takes them from may be claimed to be longer.
-        if any(
-            prod(map(int, sizes.split(","))) > MOST_DEVICES
-            for sizes in _SOURCE.findall(groups.text)
-        ):
+        if any(prod(map(int, sizes.split(","))) > most for sizes in _SOURCE.findall(groups.text)):
             return None
     return groups.expand()

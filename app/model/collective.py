@@ -27,6 +27,8 @@ CollectiveEventKind = Literal[
     "regrouped",
 ]
 
+AxesFrom = Literal["groups", "mesh", "shardings"]
+
 
 class Window(Struct, frozen=True, kw_only=True):
     """What a scheduled module runs between an asynchronous start and its done.
@@ -66,9 +68,14 @@ class Collective(Struct, frozen=True, kw_only=True):
     """One collective in a module's last dump; `bytes` leave one device in one execution.
 
     `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it.
-    `groups` are `replica_groups` as devices, where there are few; `axes` the mesh axes they run
-    along, where XLA prints them. `history` begins where the collective first appears; it is empty
-    where it was not followed, as one of very many.
+    `groups` are `replica_groups` as devices, where there are few; of a permute the chains and rings
+    along which its `pairs` (source and target device) hand data on. `axes` are the mesh axes it
+    runs along, `x:(2)4` for a part of one, and `axes_from` what tells them: the `groups` as
+    printed, a `mesh` that a text states, or the tiles of `shardings`, from which the mesh is
+    inferred. `executions` is how often it runs in one run of the module, trips of all loops around
+    multiplied, None where one of them is not known; with `conditional` a branch need not be taken,
+    and it is the most. `total_bytes` leave one device in that run. `history` begins where the
+    collective first appears; it is empty where it was not followed, as one of very many.
     """
 
     module: str
@@ -87,3 +94,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     groups: tuple[tuple[int, ...], ...] = ()
     axes: tuple[str, ...] = ()
     history: tuple[CollectiveEvent, ...] = ()
+    axes_from: AxesFrom | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
+    executions: int | None = None
+    conditional: bool = False
+    total_bytes: int | None = None

@@ -9,6 +9,7 @@ from typing import Literal
 
 from app.model.dump import CheckFailure, DumpContents, LogFacts, ModuleHistory, PipelinerMove
 from app.model.memory import AsyncBuffers, LoopBuffer, Memory
+from app.model.mesh import Mesh
 from app.model.report import (
     Collective,
     Environment,
@@ -226,8 +227,8 @@ class Facts:
 
     `dump` is None when only a log was given. `failing` is the module that was being compiled when
     the run died; `failure` the located first cause. `hung` is true where the log or the user says
-    that the run hung. Loops, collectives, memory and work (one for each text) are keyed by module
-    id; a module without a buffer assignment has no memory profile. `diagnoses` are the
+    that the run hung. Loops, collectives, memory, meshes and work (one for each text) are keyed by
+    module id; a module without a buffer assignment has no memory profile. `diagnoses` are the
     classes that the log speaks of, each once, that of the failure first.
     """
 
@@ -248,6 +249,7 @@ class Facts:
     )
     work: Mapping[str, tuple[Work, ...]] = field(default_factory=dict[str, tuple[Work, ...]])
     diagnoses: tuple[Diagnosis, ...] = ()
+    meshes: Mapping[str, tuple[Mesh, ...]] = field(default_factory=dict[str, tuple[Mesh, ...]])
 
     @property
     def modules(self) -> tuple[ModuleHistory, ...]:

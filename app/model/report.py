@@ -16,6 +16,7 @@ from app.model.collective import CollectiveEventKind as CollectiveEventKind
 from app.model.collective import Window as Window
 from app.model.device import TargetDevice
 from app.model.memory import Memory
+from app.model.mesh import Mesh
 from app.model.source import Frame as Frame
 from app.model.source import Source, Struct
 
@@ -343,6 +344,7 @@ class Report(Struct, frozen=True, kw_only=True):
     loops: tuple[Loop, ...] = ()
     collectives: tuple[Collective, ...] = ()
     memory: tuple[Memory, ...] = ()
+    meshes: tuple[Mesh, ...] = ()
     failure: Failure | None = None
     findings: tuple[Finding, ...] = ()
     coverage: Coverage = Coverage()

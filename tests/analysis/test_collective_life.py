@@ -4,7 +4,7 @@ import pytest
 
 from analysis.histories import history_of
 from app.analysis.collectives import find_collectives
-from app.analysis.device_groups import devices_of, is_same_groups, mesh_axes
+from app.analysis.device_groups import devices_of, is_same_groups
 from app.analysis.loop_history import follow_loops
 from app.ingest import load_dump
 from app.model.report import Collective
@@ -231,13 +231,6 @@ def test_groups_as_devices(
         f"  ROOT c = f32[8]{{0}} {opcode}(x), {attributes}\n}}\n"
     )
     assert devices_of(module, module.entry.root) == devices
-
-
-def test_axes_of_a_mesh() -> None:
-    assert mesh_axes(ReplicaGroups("mesh['data'=2,'model'=4] {'model'}")) == ("model",)
-    assert mesh_axes(ReplicaGroups("mesh['a'=2,'b'=4] {'a','b':(1)2}")) == ("a", "b:(1)2")
-    assert mesh_axes(ReplicaGroups("{{0,1}}")) == ()
-    assert mesh_axes(None) == ()
 
 
 def test_groups_that_claim_too_much_are_compared_as_text() -> None:
