@@ -66,7 +66,12 @@ def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Di
 
 
 def _is_wordless(failure: CheckFailure) -> bool:
-    return failure.kind == "signal" or failure.text.startswith("terminate called")
+    """Whether a failure says only that the process died, or no more than a hint of why."""
+    return (
+        failure.kind == "signal"
+        or failure.text.startswith("terminate called")
+        or _first(failure_signs("hints"), [failure.text]) is not None
+    )
 
 
 def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
@@ -98,6 +103,9 @@ def _of_signal(
         if sign is not None:
             tells = f"{name} was the last pass known to be running, or next in line"
             return replace(_diagnosis(sign, failure=failure), tells=tells)
+    sign = _first(failure_signs("hints"), [failure.text])
+    if sign is not None:
+        return _diagnosis(sign, failure=failure)
     named = _BARE_DEATH.search(failure.signature)
     sign = _whole(failure_signs("state"), f"signal {named[0]} {backend or ''}") if named else None
     return _diagnosis(sign, failure=failure) if sign else None
@@ -146,6 +154,8 @@ def _diagnosis(
     is_verifier = failure is not None and failure.kind == "verifier"
     if sign.on in ("says", "warns") or (is_verifier and sign.on in ("pass", "core")):
         strength = "stated"
+    elif sign.on == "hints":
+        strength = "guessed"
     elif sign.on == "state":
         strength = "guessed" if failure and failure.kind == "signal" else "stated"
     return Diagnosis(

@@ -32,6 +32,7 @@ _TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)"
 _BARE_EXCEPTION = re.compile(
     r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
     r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_).*)$"
+    r"|(?P<plain>AssertionError|FloatingPointError): (?P<plain_text>.*)$"
 )
 # Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
 _BARE = re.compile(
@@ -39,6 +40,8 @@ _BARE = re.compile(
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
     r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
+    # What MLIR says of an operation, after the place in its text.
+    r"|(?:loc\([^\n]{0,400}\): |\S{1,400}:\d{1,9}:\d{1,9}: )?error: '[a-z_]\w*\.[\w.]+' op "
 )
 # Complaints, told with the verbose lines.
 _BARE_COMPLAINT = re.compile(
@@ -62,8 +65,9 @@ def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
     if _TERMINATE.match(text):
         return Beginning("log", text, severity="F")
     if found := _BARE_EXCEPTION.match(text):
-        name = (found["name"] or found["wrapped"]).rpartition(".")[2]
-        return Beginning("exception", found["text"] or found["wrapped_text"], exception=name)
+        name = (found["name"] or found["wrapped"] or found["plain"]).rpartition(".")[2]
+        text = found["text"] or found["wrapped_text"] or found["plain_text"] or ""
+        return Beginning("exception", text, exception=name)
     if not is_tail and _BARE.match(text):
         return Beginning("bare", text)
     if not is_tail and _BARE_COMPLAINT.match(text):

@@ -32,6 +32,8 @@ TRIGGERS = (
     *(b"remater", b"Involuntary", b"Very slow", b"All configs", b"displaying the", b"Results do"),
     *(b"Constant folding", b"[Compiling", b"reduce memory", b"operation took", b"waiting for"),
     *(b"rendezvous", b"equal to tol", b"Mismatched", b"absolute diff"),
+    *(b"AssertionE", b"FloatingPointE", b"' op ", b"C++ exc", b"verifier errors"),
+    *(b"oom-kill", b"oom_kill", b"OOM Kill"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

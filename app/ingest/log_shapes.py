@@ -89,6 +89,8 @@ _MENTIONS = (
     ),
     *("displaying the full instruction", "Results do not match the reference"),
     *("Not equal to tolerance", "Mismatched elements", "Max absolute difference"),
+    *("' op ", "failed to legalize", "C++ exception", "verifier errors", "ssertion failed"),
+    *("oom-kill", "oom_kill", "OOM Kill"),
 )
 _FRAME_ALONE = re.compile(
     r"(?: *#\d{1,3} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from app.knowledge.tables import read_rows
 
-SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "state"]
+SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "hints", "state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,9 @@ class FailureSign:
 
     `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `pass`, the
     pass that the verifier names; `file`, the base name of the C++ file without its ending; `frame`,
-    a symbol of the stack; `core`, a file that everything shares; `state`, kind, status and back
-    end. `sign` tells the signs of a class apart, `tells` says in words what it means.
+    a symbol of the stack; `core`, a file that everything shares; `hints`, words of the message that
+    do not state the class; `state`, kind, status and back end. `sign` tells the signs of a class
+    apart, `tells` says in words what it means.
     """
 
     class_: str

@@ -1,0 +1,55 @@
+"""The class of many messages, each alone in its log (`wordings.txt`), and of lines that are none.
+
+The messages are those of several releases, back ends and libraries: checks of one file, statuses,
+stacks, what Python and MLIR print.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from app.analysis.failure_class import diagnose
+from app.ingest import read_log
+from app.knowledge import failure_classes
+
+TEXT = Path(__file__).with_name("wordings.txt").read_text("utf-8")
+CASES = [(class_, text) for class_, _, text in (b.partition("\n") for b in TEXT.split("\n== ")[1:])]
+
+
+@pytest.mark.parametrize(
+    ("class_", "text"), CASES, ids=[f"{number}-{c}" for number, (c, _) in enumerate(CASES)]
+)
+def test_class_of_a_wording(class_: str, text: str) -> None:
+    found = diagnose(read_log(text, name="run.log"))
+    assert [diagnosis.class_ for diagnosis in found][:1] == [class_]
+
+
+def test_every_class_has_three_wordings() -> None:
+    counts = {class_: sum(c == class_ for c, _ in CASES) for class_ in failure_classes()}
+    assert {class_ for class_, count in counts.items() if count < 3} == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "host-1:37:563 [0] NCCL INFO Bootstrap : Using eth0:10.233.118.112<0>",
+        "NCCL version 2.21.5+cuda12.4",
+        "I0000 00:00:1786848983.718816 385 cuda_dnn.cc:436] Loaded cuDNN version 91002",
+        "I0000 00:00:1786848983.718816 385 gpu_helpers.cc:161] XLA backend will use up to 5.70GiB",
+        "W0000 00:00:1786848983.718816 385 cpu_feature_guard.cc:210] This binary is optimized",
+        "epoch 3: priority fusion of the two heads, dynamic shapes off, results differ by 0.1",
+        "INFO:root:saving a checkpoint to the host memory kinds pinned_host",
+        "assertion passed; deadlock detector armed; barrier ok",
+    ],
+)
+def test_chatter_is_no_failure(text: str) -> None:
+    assert diagnose(read_log(text + "\n", name="run.log")) == ()
+
+
+def test_a_lookup_that_failed_only_hints() -> None:
+    text = "terminate called after throwing an instance of 'std::out_of_range'\n  what():  at\n"
+    (found,) = diagnose(read_log(text, name="run.log"))
+    assert (found.class_, found.strength) == ("lhs-scheduler", "guessed")
+    running = "I0000 00:00:1786848746.938112 38 hlo_pass_pipeline.cc:181]   HLO pass "
+    (found,) = diagnose(read_log(running + "collective-pipeliner-forward\n" + text, name="run.log"))
+    assert (found.class_, found.strength) == ("collective-pipeliner", "pointed")
