@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.lanes import nested_order
 from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
+from app.report.program_facts import axes_text, heaviest, runs_text, total_text
 from app.report.verdict import module_labels
 from app.report.wording import (
     EVENT_GROUPS,
@@ -185,10 +186,10 @@ def _event_view(
 
 
 def collective_views(report: Report) -> Rows[CollectiveView]:
-    """All collectives, those that send most first."""
+    """All collectives, those that send most in a whole run first."""
     modules = module_labels(report)
     loops = {loop.id: loop for loop in report.loops}
-    ordered = sorted(report.collectives, key=lambda item: -item.bytes)
+    ordered = heaviest(report.collectives)
     several = len({item.module for item in ordered}) > 1
     return rows_of(tuple(_collective_view(item, modules, loops, several) for item in ordered))
 
@@ -207,6 +208,9 @@ def _collective_view(
         place=place_text(collective.source) if collective.source else "",
         overlap=overlap,
         overlap_kind=kind,
+        axes=axes_text(collective),
+        runs=runs_text(collective),
+        total=total_text(collective),
     )
 
 

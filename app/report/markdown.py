@@ -7,7 +7,8 @@ mention people, nor link, nor open HTML. Stays below the size that such places a
 
 import re
 
-from app.model.report import Evidence, Finding, Report
+from app.model.report import Collective, Evidence, Finding, Report
+from app.report.program_facts import axes_text, heaviest, sends_text, total_text
 from app.report.verdict import culprit_text, ranked_findings, verdict_of
 from app.report.wording import (
     CONFIDENCE_WORDS,
@@ -15,6 +16,7 @@ from app.report.wording import (
     counted,
     file_name,
     legible,
+    place_text,
 )
 
 MAX_BYTES = 60_000
@@ -50,6 +52,7 @@ def markdown_of(shown: Report, *, link: str = "") -> str:
     )
     for position, finding in enumerate(findings[:_MAX_FINDINGS]):
         parts.append(_finding_text(finding, headed=position > 0 or not weight))
+    parts.append(_collectives_text(shown.collectives))
     if len(findings) > _MAX_FINDINGS:
         parts.append(f"{counted(len(findings) - _MAX_FINDINGS, 'finding')} more in the report.")
     parts.append(_footer(shown))
@@ -75,7 +78,7 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span that its content cannot end; `|` is escaped for tables."""
+    """A code span that its content cannot end."""
     one_line = " ".join(text.split())
     if not one_line:
         return ""
@@ -146,6 +149,34 @@ def _folded(title: str, evidence: tuple[Evidence, ...]) -> list[str]:
     if left_out > 0:
         lines.append(f"- {left_out:,} more in the report")
     return [*lines, "", "</details>"]
+
+
+def _collectives_text(collectives: tuple[Collective, ...]) -> str:
+    if not collectives:
+        return ""
+    lines = [
+        f"<details><summary>{counted(len(collectives), 'collective')}</summary>",
+        "",
+        "| collective | mesh axis | sends | in one run | line |",
+        "|---|---|---|---|---|",
+    ]
+    for item in heaviest(collectives)[:_MAX_LISTED]:
+        cells = (
+            item.instruction,
+            axes_text(item),
+            sends_text(item),
+            total_text(item),
+            place_text(item.source) if item.source else "",
+        )
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    left_out = len(collectives) - _MAX_LISTED
+    if left_out > 0:
+        lines += ["", f"{left_out:,} more in the report"]
+    return "\n".join([*lines, "", "</details>"])
+
+
+def _cell(text: str) -> str:
+    return code(text).replace("|", "\\|")
 
 
 def _footer(report: Report) -> str:

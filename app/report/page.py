@@ -232,7 +232,11 @@ class LoopView:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveView:
-    """One collective of a module's last text; `overlap` says what runs while it is under way."""
+    """One collective of a module's last text; `overlap` says what runs while it is under way.
+
+    `axes` are those of the mesh; `runs` and `total` tell how often it runs in one run of the
+    module, and what a device sends in all.
+    """
 
     name: str
     name_note: str
@@ -242,6 +246,9 @@ class CollectiveView:
     place: str
     overlap: str
     overlap_kind: str
+    axes: str
+    runs: str
+    total: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The lower part of the terminal text: loops, passes that changed them, input, environment.
+"""The lower part of the terminal text: loops, collectives, passes, environment, input.
 
 Takes a report whose texts are already legible. Tables are cut to what a reader scrolls through;
 what is left out is counted.
@@ -12,9 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from app.model.report import Coverage, Environment, Loop, Module, Report
+from app.model.report import Coverage, Loop, Module, Report
 from app.report.loops import loop_story
 from app.report.passes import events_by_dump
+from app.report.program_facts import axes_text, heaviest, meshes_text, sends_text, total_text
 from app.report.verdict import main_module, releases_text, target_text
 from app.report.wording import (
     counted,
@@ -26,6 +27,7 @@ from app.report.wording import (
 )
 
 _MAX_LOOPS = 20
+_MAX_COLLECTIVES = 10
 _MAX_PASSES = 30
 _MAX_LISTED = 5
 
@@ -33,10 +35,11 @@ _MAX_LISTED = 5
 def print_tables(report: Report, console: Console) -> None:
     """Print what stands below the findings."""
     _print_loops(report, console)
+    _print_collectives(report, console)
     module = main_module(report)
     if module is not None:
         _print_passes(module, report.loops, console)
-    _print_environment(report.environment, console)
+    _print_environment(report, module, console)
     _print_input(report, console)
 
 
@@ -63,6 +66,23 @@ def _print_loops(report: Report, console: Console) -> None:
     _print_left_out(len(report.loops), _MAX_LOOPS, "loops", console)
 
 
+def _print_collectives(report: Report, console: Console) -> None:
+    if not report.collectives:
+        return
+    print_heading(f"Collectives ({len(report.collectives):,})", console)
+    table = _table("collective", "mesh axis", "sends", "in one run", "line")
+    for item in heaviest(report.collectives)[:_MAX_COLLECTIVES]:
+        table.add_row(
+            Text(item.instruction, style="bold", overflow="fold"),
+            Text(axes_text(item) or "-", overflow="fold"),
+            Text(sends_text(item)),
+            Text(total_text(item)),
+            Text(place_text(item.source) if item.source else "-", overflow="fold"),
+        )
+    console.print(table)
+    _print_left_out(len(report.collectives), _MAX_COLLECTIVES, "collectives", console)
+
+
 def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> None:
     events = {
         position: telling
@@ -87,8 +107,9 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
     _print_left_out(len(events), _MAX_PASSES, "passes", console)
 
 
-def _print_environment(environment: Environment, console: Console) -> None:
+def _print_environment(report: Report, module: Module | None, console: Console) -> None:
     print_heading("Environment", console)
+    environment = report.environment
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="dim", no_wrap=True)
     rows.add_column(overflow="fold")
@@ -96,6 +117,9 @@ def _print_environment(environment: Environment, console: Console) -> None:
     releases = releases_text(jaxlib.releases) or "unknown"
     rows.add_row("jaxlib", Text(f"{releases}: {jaxlib.how}" if jaxlib.how else releases))
     rows.add_row("target", Text(target_text(environment) or "unknown"))
+    meshes = meshes_text(report.meshes, module.id) if module else ""
+    if meshes:
+        rows.add_row("devices", Text(meshes))
     flags = [f"{name}={value}" for name, value in sorted(environment.flags.items())]
     source = f" (from {', '.join(environment.flags_from)})" if environment.flags_from else ""
     rows.add_row("flags", Text(f"{counted(len(flags), 'flag')} known{source}"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.model.report import Confidence, Culprit, Environment, Failure, Finding, Module, Report
+from app.report.program_facts import meshes_text
 from app.report.wording import (
     CONFIDENCE_WORDS,
     counted,
@@ -95,11 +96,12 @@ def _what_was_read(report: Report) -> str:
 
 def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ...]:
     facts: list[tuple[str, str]] = []
+    module = main_module(report)
     if report.failure is not None:
         facts.append(("Died in", died_in(report.failure)))
     if finding is not None:
         facts += _culprit_facts(report, finding)
-    elif (module := main_module(report)) is not None:
+    elif module is not None:
         facts.append(("Program", f"{module.name}, {counted(len(module.dumps), 'text')}"))
     last = last_text(report)
     if last:
@@ -108,8 +110,9 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     if environment.jaxlib.releases:
         facts.append(("jaxlib", releases_text(environment.jaxlib.releases)))
     target = target_text(environment)
-    if target:
-        facts.append(("Compiled for", target))
+    meshes = meshes_text(report.meshes, module.id) if module else ""
+    if target or meshes:
+        facts.append(("Compiled for", ", ".join(part for part in (target, meshes) if part)))
     if finding is not None:
         facts += _first_thing_to_try(finding)
     return tuple(facts)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from app.model.mesh import Mesh, MeshAxis
 from app.model.report import (
     Collective,
     Coverage,
@@ -97,6 +98,15 @@ def crash_report() -> Report:
         ),
         loops=crash_loops(),
         collectives=crash_collectives(),
+        meshes=(
+            Mesh(
+                module=MODULE,
+                name="mesh",
+                axes=(MeshAxis(name="fsdp", size=8),),
+                standing="stated",
+                dump=0,
+            ),
+        ),
         failure=Failure(
             text="2024-07-01 12:57:35.488299: F external/xla/xla/service/collective_pipeliner.cc:"
             "675] Check failed: last_cloned != nullptr (0 vs. nullptr)",
@@ -276,6 +286,10 @@ def crash_collectives() -> tuple[Collective, ...]:
             channel_id=47,
             loop="loop-0",
             source=Source(file=PROGRAM, line=38),
+            axes=("fsdp",),
+            axes_from="mesh",
+            executions=44,
+            total_bytes=44 * 14_680_064,
         ),
         Collective(
             module=MODULE,
@@ -288,6 +302,11 @@ def crash_collectives() -> tuple[Collective, ...]:
             channel_id=8,
             loop="loop-1",
             source=Source(file=PROGRAM, line=25),
+            axes=("axis_0", "axis_1"),
+            axes_from="shardings",
+            executions=2,
+            conditional=True,
+            total_bytes=7_168,
         ),
         Collective(
             module=MODULE,
@@ -528,6 +547,8 @@ def hostile_report() -> Report:
         "loop",
         "parent",
         "trip_count_how",
+        "axes_from",
+        "standing",
     }
 
     def spoil(value: object, key: str) -> object:

@@ -121,6 +121,13 @@ def test_page_says_what_the_report_says(name: str) -> None:
         assert "does not prove" in words
 
 
+def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
+    words = Reader(report_page(builders.crash_report(), links=LINKS)).words
+    assert "mesh fsdp=8" in words
+    for part in ("44 times", "616.0 MiB", "axis_0, axis_1 (inferred)", "at most 2 times"):
+        assert part in words
+
+
 def test_ten_thousand_rows_are_cut_and_counted() -> None:
     html = report_page(builders.huge_report(10_000), offline=True)
     assert len(html) < 4_000_000

@@ -47,6 +47,16 @@ def test_everything_a_finding_holds_is_told() -> None:
         assert part in text
 
 
+def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
+    text = printed(builders.crash_report(), width=200)
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert "all-gather.20 fsdp 44 x 14.0 MiB 616.0 MiB prog1.py:38" in rows
+    inferred = "all-gather.29 axis_0, axis_1 (inferred) 2 x 3.5 KiB at most 7.0 KiB prog1.py:25"
+    assert inferred in rows
+    assert "reduce-scatter.4 - ? x 28.0 MiB ? -" in rows
+    assert any(row.startswith("devices mesh fsdp=8") for row in rows)
+
+
 def test_lines_of_the_program_stand_below_the_place_they_belong_to() -> None:
     lines = {(builders.PROGRAM, 55): Snippet(54, ("before", "\tfori_loop(\x1b[1m)", "after"))}
     text = printed(builders.crash_report(), lines=lines)
