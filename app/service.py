@@ -12,6 +12,8 @@ from pathlib import Path
 
 from app.analysis.bends import find_bends
 from app.analysis.collectives import find_collectives
+from app.analysis.comparison import Analysed, compare
+from app.analysis.comparison_texts import Texts
 from app.analysis.environment import environment_of
 from app.analysis.failure_class import diagnose
 from app.analysis.history import describe_dumps
@@ -31,6 +33,7 @@ from app.ingest import (
     read_log,
     read_log_file,
 )
+from app.ingest.report_file import read_report
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.mesh import Mesh
@@ -38,6 +41,7 @@ from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
 from app.rules.frame import run_rules
 from app.settings import Settings
+from app.views.comparison import ComparisonView, comparison_view
 
 _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
@@ -119,7 +123,7 @@ def examine(
     progress("rules", 0, None)
     findings = run_rules(facts)
     report = Report(
-        tool=Tool(name="hloscope", version=tool_version()),
+        tool=this_tool(),
         input=contents.input if contents else _input_of_logs(question, log),
         environment=facts.environment,
         modules=tuple(_module(history, facts.work.get(history.id)) for history in facts.modules),
@@ -183,6 +187,35 @@ def gather_facts(
         meshes=meshes,
         diagnoses=diagnose(log, failure, environment.backend),
     )
+
+
+def compare_dumps(
+    a: Path, b: Path, settings: Settings, *, progress: Progress = quiet
+) -> ComparisonView:
+    """What differs between two dumps, with the differences of the texts where they part.
+
+    A file named `.json` is taken for a report, of which figures are compared and no graphs.
+
+    Raises:
+        InputError: one of them cannot be read, or is neither a dump nor a report.
+    """
+    side_a, side_b = (analysed(path, settings, progress=progress) for path in (a, b))
+    return comparison_view(compare(side_a, side_b, this_tool()), side_a, side_b)
+
+
+def analysed(path: Path, settings: Settings, *, progress: Progress = quiet) -> Analysed:
+    """One side of a comparison: a dump, or a report as JSON; raises as `compare_dumps`."""
+    if path.suffix == ".json":
+        return Analysed(read_report(path))
+    found = examine(path, settings, name=str(path), progress=progress)
+    modules = found.contents.modules if found.contents else ()
+    dumps = {history.id: history.dumps for history in modules}
+    return Analysed(found.report, Texts(lambda module_id, index: dumps[module_id][index].module))
+
+
+def this_tool() -> Tool:
+    """The program, as its answers name it."""
+    return Tool(name="hloscope", version=tool_version())
 
 
 def tool_version() -> str:

@@ -14,6 +14,7 @@ from app.knowledge.failure_signs import FailureSign, failure_classes, failure_si
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flag_pairs import FlagPair, nearest_flag, pairs_at_odds
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
+from app.knowledge.pass_flags import flags_that_add
 from app.knowledge.passes import PassSpan, is_outside_passes, pass_releases, passes_of_file
 from app.knowledge.release_signs import (
     ReleaseSign,
@@ -45,6 +46,7 @@ __all__ = [
     "fixes",
     "flag_known_in",
     "flag_releases",
+    "flags_that_add",
     "is_outside_passes",
     "nearest_flag",
     "pairs_at_odds",

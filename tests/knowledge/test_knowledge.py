@@ -204,3 +204,14 @@ def test_flags_of_pairs_are_known() -> None:
     for given, other, _, _ in read_rows("flag_pairs.tsv"):
         for word in filter(None, (given, other)):
             assert knowledge.flag_releases(word.lstrip("!").partition("=")[0]) is not None
+
+
+def test_passes_tell_of_the_flags_that_add_them() -> None:
+    assert knowledge.flags_that_add("collective-pipeliner-backward") == (
+        "xla_gpu_enable_pipelined_all_gather",
+    )
+    assert knowledge.flags_that_add("dce") == ()
+    for name, flags, source in read_rows("passes_of_flags.tsv"):
+        assert knowledge.pass_releases(name), name
+        assert all(knowledge.flag_releases(flag) for flag in flags.split())
+        assert source

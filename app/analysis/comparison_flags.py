@@ -1,0 +1,69 @@
+"""Flags of two dumps: those stated, and what the pass lists say where none are.
+
+Flags that only say where and how to dump are left out. Inferred flags come from passes that XLA
+adds only on demand and that one side alone has, and are marked so.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from app.knowledge.pass_flags import flags_that_add
+from app.model.comparison import FlagChange, ModulePair
+from app.model.report import Environment
+
+_ABOUT_DUMPS = "xla_dump_"
+
+
+def stated_flags(a: Environment, b: Environment) -> tuple[FlagChange, ...]:
+    """The flags that differ, where both sides state theirs; by name."""
+    if not (a.flags_from and b.flags_from):
+        return ()
+    return tuple(
+        FlagChange(name=name, a=a.flags.get(name), b=b.flags.get(name))
+        for name in sorted(a.flags.keys() | b.flags.keys())
+        if a.flags.get(name) != b.flags.get(name) and not name.startswith(_ABOUT_DUMPS)
+    )
+
+
+def inferred_flags(
+    a: Environment, b: Environment, modules: Sequence[ModulePair]
+) -> tuple[FlagChange, ...]:
+    """What pass lists say of flags that a side does not state, each flag once."""
+    if a.flags_from and b.flags_from:
+        return ()
+    found: dict[str, FlagChange] = {}
+    for pair in modules:
+        for change in (*_of_next(pair), *_of_lists(pair)):
+            found.setdefault(change.name, change)
+    return tuple(found.values())
+
+
+def _of_next(pair: ModulePair) -> Iterator[FlagChange]:
+    """From passes that stand in one pipeline and not in the other, by what comes next."""
+    for step in pair.passes.next:
+        for name, is_a in ((step.a, True), (step.b, False)):
+            others = pair.passes.only_a if is_a else pair.passes.only_b
+            flags = flags_that_add(name)
+            if flags and name in others:
+                side, other = ("a", "b") if is_a else ("b", "a")
+                why = (
+                    f"{side} goes from {step.pass_} on to {name}, "
+                    f"{other} to {step.b if is_a else step.a}"
+                )
+                yield _change(flags, is_a, why)
+
+
+def _of_lists(pair: ModulePair) -> Iterator[FlagChange]:
+    for names, is_a in ((pair.passes.only_a, True), (pair.passes.only_b, False)):
+        for name in names:
+            if flags := flags_that_add(name):
+                side = "a" if is_a else "b"
+                yield _change(flags, is_a, f"only the files of {side} name {name}")
+
+
+def _change(flags: Sequence[str], is_a: bool, why: str) -> FlagChange:
+    on, off = "true", "false"
+    if len(flags) > 1:
+        why += f"; {' or '.join(flags[1:])} would do the same"
+    return FlagChange(
+        name=flags[0], a=on if is_a else off, b=off if is_a else on, stated=False, why=why
+    )

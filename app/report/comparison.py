@@ -1,0 +1,301 @@
+"""Two dumps compared, made ready for terminal and page: one sheet, the user's modules first.
+
+Takes a `ComparisonView`; what differs is told, what is equal is counted.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from app.model.comparison import (
+    Amount,
+    BufferPair,
+    CollectiveSum,
+    Comparison,
+    FlagChange,
+    InstructionPlace,
+    LoopPair,
+    ModulePair,
+    Parting,
+    Side,
+    Unit,
+)
+from app.report.comparison_sheet import Grid, Section, Sheet, Tone, grid
+from app.report.diff_text import difference_lines
+from app.report.verdict import releases_text
+from app.report.wording import (
+    EVENT_WORDS,
+    counted,
+    counts_text,
+    cut_list,
+    legible,
+    operations_text,
+    place_text,
+    shortened,
+    size_text,
+)
+from app.views.comparison import ComparisonView, PartingDiff
+
+_MOST_NAMES = 8
+_MOST_SECTIONS = 20
+_MOST_LINES = 60
+_LONGEST = 72
+
+_OUTCOMES = {
+    "equal": "the same graph after every pass",
+    "equal_in_the_end": "different on the way, the same graph in the end",
+    "differ": "the graphs differ",
+    "stopped": "one compile did not finish",
+    "unknown": "graphs not compared",
+}
+
+
+def comparison_sheet(view: ComparisonView) -> Sheet:
+    """The sheet; differences of texts come as lines."""
+    shown = legible(view)
+    comparison = shown.comparison
+    told = [(k, pair) for k, pair in enumerate(comparison.modules) if _is_told(pair)]
+    diffs = {diff.pair: diff for diff in shown.diffs}
+    sections = tuple(_section(pair, diffs.get(k)) for k, pair in told[:_MOST_SECTIONS])
+    badge, tone = _badge(comparison)
+    return Sheet(
+        badge=badge,
+        tone=tone,
+        verdict=comparison.verdict,
+        grids=tuple(_top(comparison)),
+        sections=sections,
+        notes=(*comparison.notes, *_untold(comparison)),
+    )
+
+
+def _badge(comparison: Comparison) -> tuple[str, Tone]:
+    outcomes = {pair.outcome for pair in comparison.modules if pair.a and pair.b}
+    if outcomes & {"differ", "stopped"}:
+        return "DIFFERENT", "warning"
+    if not outcomes or outcomes == {"unknown"}:
+        return "NOT COMPARED", "note"
+    lone = any(not (pair.a and pair.b) and pair.role == "user" for pair in comparison.modules)
+    return ("SAME GRAPHS", "note") if lone or comparison.flags else ("EQUAL", "clear")
+
+
+def _is_told(pair: ModulePair) -> bool:
+    return pair.role == "user" or pair.outcome in ("differ", "stopped")
+
+
+def _untold(comparison: Comparison) -> Iterator[str]:
+    more = sum(map(_is_told, comparison.modules)) - _MOST_SECTIONS
+    if more > 0:
+        yield f"{more:,} more modules are in the JSON alone."
+    rest = [pair for pair in comparison.modules if not _is_told(pair)]
+    equal = sum(pair.outcome in ("equal", "equal_in_the_end") for pair in rest)
+    if equal:
+        yield f"{counted(equal, 'small module')} made by JAX {'is' if equal == 1 else 'are'} equal."
+    lone = sum(not (pair.a and pair.b) for pair in rest)
+    if lone:
+        verb = "stands" if lone == 1 else "stand"
+        yield f"{counted(lone, 'small module')} made by JAX {verb} on one side only."
+
+
+def _top(comparison: Comparison) -> Iterator[Grid]:
+    sides = (comparison.a, comparison.b)
+    rows = [
+        ("dump", *(side.name for side in sides)),
+        ("jaxlib", *map(_releases, sides)),
+        ("backend", *(side.backend or "unknown" for side in sides)),
+        ("flags from", *(", ".join(side.flags_from) or "not stated" for side in sides)),
+        ("modules", *(f"{side.modules:,}" for side in sides)),
+    ]
+    if any(side.failure for side in sides):
+        rows.append(("failure", *(shortened(side.failure or "none", _LONGEST) for side in sides)))
+    yield grid("", ("", "a", "b"), rows)
+    if comparison.flags:
+        yield grid("Flags that differ", ("flag", "a", "b", ""), map(_flag, comparison.flags))
+
+
+def _releases(side: Side) -> str:
+    return releases_text(side.jaxlib.releases) or "unknown"
+
+
+def _flag(flag: FlagChange) -> tuple[str, ...]:
+    return (flag.name, _set_to(flag.a), _set_to(flag.b), "stated" if flag.stated else flag.why)
+
+
+def _set_to(value: str | None) -> str:
+    return "not set" if value is None else value or '""'
+
+
+# ---- one module ---------------------------------------------------------------------------------
+
+
+def _section(pair: ModulePair, diff: PartingDiff | None) -> Section:
+    if pair.a is None or pair.b is None:
+        side = "b" if pair.a is None else "a"
+        texts = counted(pair.texts_a or pair.texts_b, "text")
+        return Section(pair.name, facts=(("only in", f"{side}, {texts}"),))
+    return Section(
+        title=pair.name,
+        facts=tuple(_facts(pair)),
+        grids=tuple(_grids(pair)),
+        lines=_lines(diff) if diff is not None else (),
+    )
+
+
+def _lines(diff: PartingDiff) -> tuple[str, ...]:
+    lines = [f"What differs between text {diff.dump_a} of a and text {diff.dump_b} of b:"]
+    lines += difference_lines(diff.diff)
+    left_out = len(lines) - _MOST_LINES
+    if left_out <= 0:
+        return tuple(lines)
+    return (*lines[:_MOST_LINES], f"... and {left_out:,} lines more; the JSON holds them all")
+
+
+def _facts(pair: ModulePair) -> Iterator[tuple[str, str]]:
+    yield "graphs", _OUTCOMES[pair.outcome]
+    yield "paired by", pair.how
+    yield (
+        "texts",
+        f"{pair.texts_a:,} and {pair.texts_b:,}; {pair.equal_texts:,} of a have the graph of one "
+        "of b",
+    )
+    passes = pair.passes
+    as_far = f" (read as far as {passes.stops} came)" if passes.stops else ""
+    told = [
+        f"{cut_list(names, _MOST_NAMES)} in {side} alone"
+        for side, names in (("a", passes.only_a), ("b", passes.only_b))
+        if names
+    ]
+    yield "passes", f"{passes.common:,} in both; {'; '.join(told) or 'no others'}{as_far}"
+    for step in passes.next[:_MOST_NAMES]:
+        yield "after", f"{step.pass_}: a goes on to {step.a}, b to {step.b}"
+    if pair.parting is not None:
+        yield from _parting(pair.parting)
+    if pair.passes.stops:
+        yield "figures", "one compile did not finish: its figures are of the last text it wrote"
+
+
+def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
+    if parting.last_equal_a is not None:
+        yield "equal up to", f"a: {parting.equal_file_a}"
+        yield "", f"b: {parting.equal_file_b}"
+    for side, file, name in (
+        ("a", parting.file_a, parting.pass_a),
+        ("b", parting.file_b, parting.pass_b),
+    ):
+        if file is not None:
+            yield f"then {side}", file
+        elif name:
+            yield f"then {side}", f"no text that differs; next in line {name}"
+    for side, place in (("a", parting.a), ("b", parting.b)):
+        if place is not None:
+            yield f"first in {side}", _place(place)
+    if parting.what:
+        yield "differs in", ", ".join(parting.what)
+    for side, loops in (("a", parting.loops_a), ("b", parting.loops_b)):
+        if loops:
+            yield f"loops changed in {side}", cut_list(loops, _MOST_NAMES)
+
+
+def _place(place: InstructionPlace) -> str:
+    where = f", {place_text(place.source)}" if place.source else ""
+    shape = shortened(place.shape, _LONGEST)
+    return f"%{place.instruction} = {shape} {place.opcode} in {place.computation}{where}"
+
+
+def _grids(pair: ModulePair) -> Iterator[Grid]:
+    changed = [amount for amount in pair.amounts if amount.a != amount.b]
+    if changed:
+        yield grid("Figures that differ", ("", "a", "b"), map(_amount, changed), numbers=("a", "b"))
+    loops = [loop for loop in pair.loops if loop.what]
+    if loops:
+        yield grid(
+            "Loops that differ",
+            ("loop", "line", "trips", "collectives in a", "collectives in b", "events"),
+            map(_loop, loops),
+        )
+    sums = [each for each in pair.collectives if _differs(each)]
+    if sums:
+        yield grid(
+            "Collectives that differ, by loop",
+            ("opcode", "loop", "a", "b", "bytes a", "bytes b", "waited for"),
+            (_sum(each, pair.loops) for each in sums),
+            numbers=("a", "b", "bytes a", "bytes b"),
+        )
+    buffers = [each for each in pair.buffers if each.bytes_a != each.bytes_b]
+    if buffers:
+        yield grid(
+            "Memory at the peak that differs",
+            ("class", "line", "instruction", "a", "b"),
+            map(_buffer, buffers),
+            numbers=("a", "b"),
+            most=12,
+        )
+
+
+def _amount(amount: Amount) -> tuple[str, ...]:
+    return (
+        amount.name.replace("_", " "),
+        figure(amount.a, amount.unit),
+        figure(amount.b, amount.unit),
+    )
+
+
+def figure(value: float | None, unit: Unit) -> str:
+    """A figure for reading; `-` where it is not known."""
+    if value is None:
+        return "-"
+    if unit == "bytes":
+        return size_text(int(value))
+    if unit == "flops":
+        return operations_text(int(value))
+    return f"{value:,.0f} µs" if unit == "us" else f"{value:,.0f}"
+
+
+def _loop(loop: LoopPair) -> tuple[str, ...]:
+    events = [
+        f"{side}: {', '.join(EVENT_WORDS[kind] for kind in kinds)}"
+        for side, kinds in (("a", loop.events_a), ("b", loop.events_b))
+        if kinds and loop.events_a != loop.events_b
+    ]
+    only = "only in b" if loop.a is None else "only in a" if loop.b is None else ""
+    return (
+        loop.name,
+        place_text(loop.source) if loop.source else "-",
+        _trips(loop),
+        counts_text(loop.collectives_a) or "-",
+        counts_text(loop.collectives_b) or "-",
+        "; ".join(filter(None, (only, *events))),
+    )
+
+
+def _trips(loop: LoopPair) -> str:
+    a, b = (
+        "?" if trips is None else f"{trips:,}" for trips in (loop.trip_count_a, loop.trip_count_b)
+    )
+    if loop.a is None:
+        return b
+    return a if loop.b is None or a == b else f"{a} and {b}"
+
+
+def _differs(each: CollectiveSum) -> bool:
+    return (each.count_a, each.bytes_a) != (each.count_b, each.bytes_b)
+
+
+def _sum(each: CollectiveSum, loops: Sequence[LoopPair]) -> tuple[str, ...]:
+    waits = [figure(each.exposed_us_a, "us"), figure(each.exposed_us_b, "us")]
+    return (
+        each.opcode,
+        "-" if each.loop is None else loops[each.loop].name,
+        f"{each.count_a:,}",
+        f"{each.count_b:,}",
+        size_text(each.bytes_a),
+        size_text(each.bytes_b),
+        "-" if waits == ["-", "-"] else " and ".join(waits),
+    )
+
+
+def _buffer(buffer: BufferPair) -> tuple[str, ...]:
+    return (
+        buffer.class_,
+        place_text(buffer.source) if buffer.source else "-",
+        buffer.instruction or "-",
+        size_text(buffer.bytes_a),
+        size_text(buffer.bytes_b),
+    )

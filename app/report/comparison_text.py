@@ -1,0 +1,71 @@
+"""A comparison's sheet as terminal text: badge, verdict, tables, the difference of the texts."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from app.report.comparison_sheet import Grid, Section, Sheet, Tone
+from app.report.terminal_tables import print_heading
+
+_STYLES: dict[Tone, str] = {
+    "clear": "bold",
+    "note": "bold",
+    "warning": "bold yellow",
+    "error": "bold red",
+}
+
+
+def print_sheet(sheet: Sheet, console: Console) -> None:
+    """Print all of it; text that came from a dump is printed as text, never as markup."""
+    console.print(Text(f" {sheet.badge} ", style=f"{_STYLES[sheet.tone]} reverse"))
+    console.print(Text(sheet.verdict, style="bold"))
+    _print_facts(sheet.facts, console)
+    for grid in sheet.grids:
+        _print_grid(grid, console)
+    for section in sheet.sections:
+        _print_section(section, console)
+    if sheet.notes:
+        print_heading("Notes", console)
+        for note in sheet.notes:
+            console.print(Padding(Text(note), (0, 0, 0, 2), expand=False))
+
+
+def _print_section(section: Section, console: Console) -> None:
+    print_heading(section.title, console)
+    _print_facts(section.facts, console)
+    for grid in section.grids:
+        _print_grid(grid, console)
+    if section.lines:
+        console.print()
+        for line in section.lines:
+            console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2), expand=False))
+
+
+def _print_facts(facts: tuple[tuple[str, str], ...], console: Console) -> None:
+    if not facts:
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in facts:
+        table.add_row(Text(label), Text(value))
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def _print_grid(grid: Grid, console: Console) -> None:
+    if not grid.rows:
+        return
+    console.print()
+    if grid.heading:
+        console.print(Text(grid.heading, style="bold"))
+    table = Table(box=SIMPLE_HEAD, pad_edge=True, show_edge=False, header_style="dim")
+    for column in grid.columns:
+        justify = "right" if column in grid.numbers else "left"
+        table.add_column(Text(column), justify=justify, overflow="fold")
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+    if grid.note:
+        console.print(Text(f"  {grid.note}", style="dim"))

@@ -1,0 +1,151 @@
+"""`hloscope compare` over real dumps: the samples, and programs that JAX compiles here."""
+
+import json
+import re
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backports import zstd
+
+from app.cli.main import main
+from compiled import LINE_OF_RESHARDING, RESHARDED, compile_program
+from samples import SAMPLE_DUMPS
+
+Compare = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_program(tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture
+def compare(capsys: pytest.CaptureFixture[str]) -> Compare:
+    def answer(*words: str | Path, code: int = 0) -> dict[str, Any]:
+        assert main(["compare", *map(str, words), "--json", "-"]) == code
+        return json.loads(capsys.readouterr().out)
+
+    return answer
+
+
+def sample(name: str) -> Path:
+    return next(SAMPLE_DUMPS.joinpath(name).glob("dump.*"))
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    with zstd.open(sample(name)) as file, tarfile.open(fileobj=file) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def rewritten(folder: Path, target: Path, change: Callable[[str, str], str]) -> Path:
+    """A copy of the dump in which `change(file name, text)` stands in every text."""
+    shutil.copytree(folder, target)
+    for path in sorted(target.rglob("*.txt")):
+        path.write_text(change(path.name, path.read_text(encoding="utf-8")), encoding="utf-8")
+    return target
+
+
+def test_one_program_compiled_in_two_folders_is_equal(
+    step: Path, tmp_path: Path, compare: Compare
+) -> None:
+    other = compile_program(tmp_path / "another" / "place")
+    found = compare(step, other)["comparison"]
+    assert found["verdict"].endswith("the same graphs after every pass and the same flags.")
+    assert {pair["outcome"] for pair in found["modules"]} == {"equal"}
+    assert all(pair["equal_texts"] == pair["texts_a"] for pair in found["modules"])
+
+
+def test_a_line_more_in_the_program_is_named(step: Path, tmp_path: Path, compare: Compare) -> None:
+    found = compare(step, compile_program(tmp_path / "resharded", RESHARDED))
+    comparison = found["comparison"]
+    (user,) = (pair for pair in comparison["modules"] if pair["role"] == "user")
+    assert user["outcome"] == "differ"
+    assert f"(step.py:{LINE_OF_RESHARDING})" in comparison["verdict"]
+    assert user["parting"]["b"]["source"]["line"] == LINE_OF_RESHARDING
+    assert (user["parting"]["dump_a"], user["parting"]["dump_b"]) == (0, 0)
+    in_loop = [s for s in user["collectives"] if s.get("loop") is not None]
+    assert {s["opcode"] for s in in_loop} >= {"all-gather"}
+    assert found["diffs"][0]["diff"]["totals"]["instructions_added"] >= 1
+
+
+def test_other_names_numbers_paths_and_order_of_compiles_are_equal(
+    tmp_path: Path, compare: Compare
+) -> None:
+    here = unpacked("fsdp_pipelined", tmp_path / "here")
+
+    def change(name: str, text: str) -> str:
+        text = re.sub(r"%(?=[a-z])", "%r_", text).replace("/home/me/job", "/scratch/7")
+        text = re.sub(r"stack_frame_id=\d+", "stack_frame_id=1", text)
+        return re.sub(r"channel_id=(\d+)", lambda m: f"channel_id={int(m[1]) + 40}", text)
+
+    there = rewritten(here, tmp_path / "there", change)
+    for path in [p for p in there.rglob("module_*") if p.is_file()]:
+        path.rename(path.with_name(re.sub(r"^module_\d+", "module_0977", path.name)))
+    comparison = compare(here, there)["comparison"]
+    assert {pair["outcome"] for pair in comparison["modules"]} == {"equal"}
+
+
+def test_where_one_pass_does_something_else_the_graphs_part(
+    tmp_path: Path, compare: Compare
+) -> None:
+    here = unpacked("fsdp_pipelined", tmp_path / "here")
+    texts = sorted(here.rglob("module_*.[0-9][0-9][0-9][0-9].*.txt"))
+    changed = texts[len(texts) // 2]
+    later = {path.name for path in texts[len(texts) // 2 :]}
+    later |= {path.name for path in here.rglob("*after_optimizations.txt")}
+
+    def change(name: str, text: str) -> str:
+        return re.sub(r" = (\S+) tanh\(", r" = \1 sine(", text) if name in later else text
+
+    assert " tanh(" in changed.read_text()
+    found = compare(here, rewritten(here, tmp_path / "there", change))["comparison"]
+    parting = found["modules"][0]["parting"]
+    assert parting["file_a"] == parting["file_b"] == changed.name
+    assert (parting["a"]["opcode"], parting["b"]["opcode"]) == ("tanh", "sine")
+    assert parting["a"]["instruction"] == parting["b"]["instruction"]
+
+
+def test_a_compile_that_died_is_the_same_as_far_as_it_came(compare: Compare) -> None:
+    found = compare(sample("pipeliner_crash"), sample("work_done_twice"))["comparison"]
+    (user,) = (pair for pair in found["modules"] if pair["role"] == "user")
+    assert user["passes"]["stops"] == "a"
+    assert user["loops"]
+    assert found["notes"]
+
+
+def test_reports_are_compared_by_their_figures(
+    step: Path, tmp_path: Path, compare: Compare, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert main(["analyze", str(step), "--json", str(report)]) == 0
+    capsys.readouterr()
+    found = compare(report, step)
+    assert {pair["outcome"] for pair in found["comparison"]["modules"]} == {"unknown"}
+    assert found["diffs"] == []
+    amounts = found["comparison"]["modules"][0]["amounts"]
+    assert amounts
+    assert all(amount["a"] == amount["b"] for amount in amounts)
+
+
+def test_what_is_no_report_is_refused(
+    step: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"schema_version": 1}')
+    assert main(["compare", str(other), str(step)]) == 3
+    assert "no report" in capsys.readouterr().err
+    assert main(["compare", str(tmp_path / "none.json"), str(step)]) == 3
+
+
+def test_the_terminal_says_it_all_in_one_sentence_first(
+    step: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(step), str(step)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "EQUAL"
+    assert lines[1].startswith("All")
