@@ -38,8 +38,11 @@ class Block:
         self.following: Block | None = None
 
 
-def read_block(raw: bytes, reader: LineReader) -> Block | None:
-    """Read a computation that ends with a blank line; None when its borders are not certain."""
+def read_block(raw: bytes, reader: LineReader, *, is_first: bool = False) -> Block | None:
+    """Read a computation that ends with a blank line; None when its borders are not certain.
+
+    In the first text of an interner (`is_first`) lines are not looked up: they rarely repeat.
+    """
     head_text, *lines = _cut_lines(raw.decode("utf-8", errors="backslashreplace"))
     if not lines:
         return None
@@ -48,8 +51,8 @@ def read_block(raw: bytes, reader: LineReader) -> Block | None:
     foot = patterns.computation_foot.fullmatch(foot_text, 0, len(foot_text) - 2)
     if not brace or head is None or foot is None:
         return None
-    found = list(map(reader.instructions.get, lines))
-    gaps: list[Gap] | None = _read_missing(lines, found, reader) if None in found else []
+    found = reader.ordinary(lines) if is_first else _known_or_ordinary(lines, reader)
+    gaps = [] if all(found) else _read_odd(lines, found, reader)
     if gaps is None:
         return None
     line_breaks = len(lines) + 3
@@ -91,25 +94,34 @@ def _head(text: str) -> re.Match[str] | None:
     return match if is_closed and ") -> " in text else None
 
 
-def _read_missing(
+def _known_or_ordinary(lines: list[str], reader: LineReader) -> list[Instruction | None]:
+    found = list(map(reader.instructions.get, lines))
+    if all(found):
+        return found
+    if not any(found):
+        return reader.ordinary(lines)
+    pairs = zip(lines, found, strict=True)
+    new = iter(reader.ordinary([line for line, known in pairs if not known]))
+    return [known or next(new) for known in found]
+
+
+def _read_odd(
     lines: list[str], found: list[Instruction | None], reader: LineReader
 ) -> list[Gap] | None:
-    """Fill in the lines not seen before; None when a line may reach into the next one."""
+    """Fill in lines of no ordinary form; None when one may reach into the next."""
     refused: list[tuple[int, str]] = []
     for index, instruction in enumerate(found):
         if instruction is not None:
             continue
         line = lines[index]
-        found[index] = reader.ordinary(line)
-        if found[index] is None:
-            if not is_closed_line(line):
-                return None
-            try:
-                found[index] = reader.read(line.strip())
-            except ContextNeeded:
-                return None
-            except grammar.GrammarError as error:
-                refused.append((index, error.message))
+        if not is_closed_line(line):
+            return None
+        try:
+            found[index] = reader.read(line.strip())
+        except ContextNeeded:
+            return None
+        except grammar.GrammarError as error:
+            refused.append((index, error.message))
     if not refused:
         return []
     starts = _starts(lines)

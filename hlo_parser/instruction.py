@@ -7,6 +7,7 @@ are made when first asked for and kept. Nothing here reads whole lines (see `lin
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from hlo_parser.shapes import Shape
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
-_NO_PATHS: dict[int, tuple[tuple[int, ...], ...]] = {n: ((),) * n for n in range(1, 5)}
+_TAKES_NOTHING = frozenset({"parameter", "constant"})
+_NO_PATHS: dict[int, tuple[tuple[int, ...], ...]] = {n: ((),) * n for n in range(5)}
 # Most instructions of any module, none of which takes a computation (hlo_parser.cc,
 # CreateInstruction): their attributes need not be cut to know that.
 _CALLS_NOTHING = frozenset(
@@ -32,6 +34,9 @@ _CALLS_NOTHING = frozenset(
     "partition-id power remainder replica-id reshape rsqrt select sine slice sqrt subtract tanh "
     "transpose tuple all-gather all-gather-start all-gather-done all-reduce-done "
     "collective-permute collective-permute-start collective-permute-done".split()
+)
+_PLAIN_CALLEE = re.compile(
+    rf", ({'|'.join(sorted(values.CALLEE_KEYS))})=(?:%?+({patterns.NAME})(?=,|$))?+", re.ASCII
 )
 
 
@@ -127,10 +132,11 @@ class AttributeList:
             if name not in AttributeList.__slots__:
                 raise AttributeError(name, name=name, obj=self)
             if name == "raw":
-                found = patterns.attribute.findall(self.text)
-                self.raw = MappingProxyType({key[:-1]: value for key, value in found})
+                pairs = patterns.attribute.findall(self.text)
+                self.raw = MappingProxyType({key[:-1]: value for key, value in pairs})
             elif name == "callees":
-                self.callees = _callees(self.raw)
+                found = _plain_callees(self.text)
+                self.callees = _callees(self.raw) if found is None else found
             else:
                 self._type_all()
             return getattr(self, name)
@@ -155,6 +161,18 @@ class AttributeList:
         self.metadata = pool.typed_metadata(take("metadata"))
         self.backend_config = pool.typed_config(take("backend_config"))
         self.replica_groups = pool.typed_groups(take("replica_groups"))
+
+
+def _plain_callees(text: str) -> tuple[Callee, ...] | None:
+    """Names that plainly stand as values of an attribute list; None when that is not certain."""
+    found: list[Callee] = []
+    for match in _PLAIN_CALLEE.finditer(text):
+        start = match.start()
+        is_inside = text.count("{", 0, start) != text.count("}", 0, start)
+        if match[2] is None or is_inside or '"' in text[:start]:
+            return None
+        found.append(Callee(match[1], match[2]))
+    return tuple(found)
 
 
 def _callees(raw: Mapping[str, str]) -> tuple[Callee, ...]:
@@ -212,6 +230,7 @@ class Instruction:
         shape: Shape,
         opcode: str,
         attribute_list: AttributeList,
+        arguments: str,
     ) -> None:
         self.text = text
         self.is_root = is_root
@@ -219,47 +238,48 @@ class Instruction:
         self.shape = shape
         self.opcode = opcode
         self.attribute_list = attribute_list
+        self.arguments = arguments
 
     if not TYPE_CHECKING:
         # As in AttributeList: what is asked for stays, and is read as a plain slot from then on.
         def __getattr__(self, name: str) -> object:
-            if name == "arguments":
-                self.arguments = self._arguments()
-            elif name in {"operands", "callees", "operand_paths"}:
-                self._cut()
-            else:
-                raise AttributeError(name, name=name, obj=self)
-            return getattr(self, name)
+            if name == "operands":
+                self._cut_operands()
+                return self.operands
+            if name == "callees":
+                is_free = self.opcode in _CALLS_NOTHING
+                made = self.callees = () if is_free else self.attribute_list.callees
+                return made
+            if name == "operand_paths":
+                made = self.operand_paths = self._paths()
+                return made
+            raise AttributeError(name, name=name, obj=self)
 
-    def _arguments(self) -> str:
-        # In XLA's own spelling single blanks and nothing else stand between the parts.
-        text = self.text
-        before = text.index(" = ") + len(self.shape.text) + len(self.opcode) + 5
-        return text[before : len(text) - len(self.attribute_list.text) - 1]
-
-    def _cut(self) -> None:
-        opcode = self.opcode
-        self.callees = () if opcode in _CALLS_NOTHING else self.attribute_list.callees
-        if opcode in {"parameter", "constant"} or not (arguments := self._arguments()):
-            self.operands = self.operand_paths = ()
+    def _cut_operands(self) -> None:
+        arguments = self.arguments
+        if not arguments or self.opcode in _TAKES_NOTHING:
+            self.operands = ()
         elif "[" in arguments or "(" in arguments or "/" in arguments or "#" in arguments:
             # Shapes, `/*index=5*/`, paths.
-            found = patterns.operand.findall(arguments)
-            self.operands = tuple([name for name, _ in found])
-            self.operand_paths = tuple([_path(path) for _, path in found])
+            self.operands = tuple([name for name, _ in patterns.operand.findall(arguments)])
         else:
             # Nothing but names, as most texts print them.
-            names = self.operands = tuple(arguments.replace("%", "").split(", "))
-            self.operand_paths = _NO_PATHS.get(len(names)) or ((),) * len(names)
+            self.operands = tuple(arguments.replace("%", "").split(", "))
+
+    def _paths(self) -> tuple[tuple[int, ...], ...]:
+        count = len(self.operands)
+        if count and "#" in self.arguments:
+            return tuple([_path(path) for _, path in patterns.operand.findall(self.arguments)])
+        return _NO_PATHS.get(count, ((),) * count)
 
     @classmethod
     def from_parts(
         cls, text: str, parts: InstructionParts, shape: Shape, attribute_list: AttributeList
     ) -> Instruction:
         """An instruction whose text is not in XLA's own spelling, as the grammar cut it."""
-        made = cls(text, parts.is_root, parts.name, shape, parts.opcode, attribute_list)
-        made.arguments = parts.arguments
-        made.callees = () if parts.opcode in _CALLS_NOTHING else attribute_list.callees
+        made = cls(
+            text, parts.is_root, parts.name, shape, parts.opcode, attribute_list, parts.arguments
+        )
         made.operands = parts.operands
         made.operand_paths = parts.operand_paths
         return made

@@ -8,10 +8,14 @@ lists and their typed values are shared between instructions.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns, values
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
 from hlo_parser.shapes import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_DEPTH = 200
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
@@ -56,44 +60,47 @@ class LineReader:
         self.pool: ValuePool = ValuePool()
         self.has_several_rows = False
 
-    def ordinary(self, text: str) -> Instruction | None:
-        """Read an instruction of ordinary form; None when it is not."""
-        match = _plain(text)
-        if match is None:
-            match = self._other(text)
+    def ordinary(self, texts: Iterable[str]) -> list[Instruction | None]:
+        """Read lines of ordinary form; None for those that are not."""
+        shapes, attribute_lists, keep = (
+            self.shapes, self.attribute_lists, self.instructions.setdefault,
+        )  # fmt: skip
+        found: list[Instruction | None] = []
+        for text in texts:
+            match = _plain(text) or self._other(text)
             if match is None:
-                return None
-        root, name, shape_text, opcode, arguments, tail = match.groups()
-        if arguments.isdigit() != (opcode == "parameter") and opcode != "constant":
-            return None
-        shape = self.shapes.get(shape_text)
-        if shape is None:
-            if _shape(shape_text) is None:
-                return None
-            shape = self.shapes[shape_text] = Shape(shape_text)
-        attributes = self.attribute_lists.get(tail)
-        if attributes is None:
-            if _attribute_list(tail) is None or values.holds_body(tail):
-                return None
-            attributes = self.attribute_lists[tail] = AttributeList(tail, self.pool)
-        instruction = Instruction(text, root is not None, name, shape, opcode, attributes)
-        self.instructions[text] = instruction
-        return instruction
+                found.append(None)
+                continue
+            root, name, shape_text, opcode, arguments, tail = match.groups()
+            shape = shapes.get(shape_text)
+            if shape is None and _shape(shape_text) is not None:
+                shape = shapes[shape_text] = Shape(shape_text)
+            attributes = attribute_lists.get(tail)
+            if attributes is None and _attribute_list(tail) and not values.holds_body(tail):
+                attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
+            if shape is None or attributes is None:
+                found.append(None)
+                continue
+            is_root = root is not None
+            made = Instruction(text, is_root, name, shape, opcode, attributes, arguments)
+            found.append(keep(text, made))
+        return found
 
     def _other(self, text: str) -> re.Match[str] | None:
         """A constant, or a line whose operands have shapes."""
         match = _line(text)
         if match is None:
             match = _long_constant(text)
-            self.has_several_rows |= match is not None
-        if match is None:
+            self.has_several_rows |= match is not None and "\n" in text
+        if match is None or match[4] == "parameter":
             return None
-        proved = _literal if match[4] == "constant" else _operand_list
-        return match if proved(match[5]) else None
+        if match[4] == "constant":
+            return match if _literal(match[5]) else None
+        return match if _operand_list(match[5]) and not match[5].isdigit() else None
 
     def read(self, text: str) -> Instruction:
         """Read any instruction; raises grammar.GrammarError, or ContextNeeded for the odd ones."""
-        known = self.instructions.get(text) or self.ordinary(text)
+        known = self.instructions.get(text) or self.ordinary([text])[0]
         if known is not None:
             return known
         if values.holds_body(text):

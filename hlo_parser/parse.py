@@ -71,6 +71,7 @@ class _Reading:
         "first_lines",
         "instruction_count",
         "interner",
+        "is_first",
         "line",
         "marked",
         "odd_until",
@@ -83,6 +84,7 @@ class _Reading:
         self.cutter = TextCutter(data, interner.between)
         self.data = self.cutter.data
         self.interner = interner
+        self.is_first = not interner.lines.instructions
         self.position = 0
         self.line = 1
         self.marked = 0
@@ -261,7 +263,7 @@ class _Reading:
             raw = raw.rstrip(b"\n") + b"\n\n"
         block = self.interner.blocks.get(raw)
         if block is None:
-            block = read_block(raw, self.interner.lines)
+            block = read_block(raw, self.interner.lines, is_first=self.is_first)
             if block is None:
                 # Nothing up to the blank line will be ordinary: look at it once only.
                 self.odd_until = end

@@ -14,7 +14,8 @@ from typing import Final
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
 KEY: Final = NAME + "="
 INDEX: Final = r"(?:/\*index=\d++\*/)?+"
-STRING: Final = r'"(?:[^"\\\n]++|\\[^\n])*+"'
+# Unrolled, here and in braces: one turn of a loop costs as much as fifty characters.
+STRING: Final = r'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"'
 _DIMENSION = r"(?:(?:<=)?+\d++|\?)"
 LAYOUT: Final = r'\{(?=[\d:])(?:\d++(?:,\d++)*+)?+(?::[^{}"\n]*+)?+\}'
 ARRAY: Final = rf"[a-z][a-z0-9]*+\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\](?:{LAYOUT})?+"
@@ -34,9 +35,10 @@ def _tuple(depth: int) -> str:
 
 def _braces(depth: int) -> str:
     """A balanced `{...}`; only braces and double-quoted strings count inside, as in XLA's lexer."""
-    pattern = rf'\{{(?:[^{{}}"\n]++|{STRING})*+\}}'
+    flat = r'[^{}"\n]*+'
+    pattern = rf"\{{{flat}(?:{STRING}{flat})*+\}}"
     for _ in range(depth - 1):
-        pattern = rf'\{{(?:[^{{}}"\n]++|{STRING}|{pattern})*+\}}'
+        pattern = rf"\{{{flat}(?:(?:{STRING}|{pattern}){flat})*+\}}"
     return pattern
 
 
@@ -70,19 +72,16 @@ _OPERAND = rf"(?:{_REFERENCE}(?=,|$)|{SHAPE_TEXT} {_REFERENCE})"
 OPERAND_LIST: Final = rf"(?:{_OPERAND}(?:, {INDEX}{_OPERAND})*+)?+"
 
 _ROUGH_SHAPE = rf"(?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)"
-_ROUGH_ARGUMENTS = _parentheses(TUPLE_DEPTH)
-
-_HEAD = rf"(ROOT )?+%?+({NAME}) = ((?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)) ([a-z][a-z0-9\-]*+)"
-
-plain_line: Final = re.compile(
-    rf"{_HEAD}\(((?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+|\d++)?+)\)(.*+)", re.ASCII
+_HEAD = rf"(ROOT )?+%?+({NAME}) = ({_ROUGH_SHAPE}) ([a-z][a-z0-9\-]*+)\("
+_PLAIN_ARGUMENTS = (
+    r"(?:(?<= parameter\()\d++|(?<= constant\()(?:[A-Za-z0-9.+\-]++|\{\.\.\.\})|"
+    rf"(?<! parameter\()(?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+)?+)"
 )
-"""As `line`, but operands without shapes, or one number; they are proved by the match."""
 
-line: Final = re.compile(
-    rf"(ROOT )?+%?+({NAME}) = ({_ROUGH_SHAPE}) ([a-z][a-z0-9\-]*+)\(({_ROUGH_ARGUMENTS})\)(.*+)",
-    re.ASCII,
-)
+plain_line: Final = re.compile(rf"{_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+))", re.ASCII)
+"""As `line`, but scalars, and operands without shapes; the arguments are proved by the match."""
+
+line: Final = re.compile(rf"{_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+)", re.ASCII)
 """ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
 
 long_constant: Final = re.compile(

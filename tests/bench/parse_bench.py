@@ -41,13 +41,14 @@ MB/s: text per second of processor time, the best of {REPEATS} runs (jaxlib: few
 in brackets the ratio to jaxlib, which reads the same texts in the same run.
 texts     texts read, of them distinct, and how many more this jaxlib refuses
 Lark      the grammar alone on every n-th instruction line, {LARK_MB} MB of them; nothing shared
-cut       texts to modules
+cut, all  texts to modules, those too that this jaxlib refuses
+cut       texts to modules, the same that jaxlib reads
 lines     cut, then name, opcode, shape, operands and called computations of each instruction
           of each text reached, also where texts share it
 typed     cut, then each attribute of each instruction typed, operand paths and sizes too;
           instructions of equal text are one object and hold their values
 archive   a stream from the packed file to modules, all texts, refused ones too
-one file  the largest text alone, nothing known before: as `lines`, as `typed`
+one file  the largest text alone, nothing known before: as `cut`, as `lines`, as `typed`
 peak      most memory of a fresh process reading the archive, texts dropped"""
 
 
@@ -183,9 +184,11 @@ def measure(dump: Path, python: str) -> tuple[str, ...]:
         one = [everything[largest]]
         megabytes = sum(map(len, texts)) / 1e6
         for turn in range(REPEATS):
+            times.add("cut, all", seconds(lambda: read_all(everything)))
             times.add("cut", seconds(lambda: read_all(texts)))
             times.add("lines", seconds(lambda: read_and_reach(texts)))
             times.add("typed", seconds(lambda: read_and_type(texts)))
+            times.add("one, cut", seconds(lambda: read_all(one)))
             times.add("one, lines", seconds(lambda: read_and_reach(one)))
             times.add("one, typed", seconds(lambda: read_and_type(one)))
             times.add("archive", seconds(lambda: modules_of_archive(dump)))
@@ -210,11 +213,13 @@ def measure(dump: Path, python: str) -> tuple[str, ...]:
         f"{len(texts)}, {len(set(texts))}, +{refused}",
         f"{lark_rate(texts[:: max(1, len(texts) // 8)]):.2f}",
         f"{times.rate('jaxlib', megabytes):.1f}" if accepted else "-",
+        cell("cut, all", all_mb, base=megabytes),
         cell("cut", megabytes),
         cell("lines", megabytes),
         cell("typed", megabytes),
         cell("archive", all_mb, base=megabytes),
         f"{one_mb:.1f}",
+        cell("one, cut", one_mb, "jaxlib, one"),
         cell("one, lines", one_mb, "jaxlib, one"),
         cell("one, typed", one_mb, "jaxlib, one"),
         str(peak_memory(dump)),
@@ -222,8 +227,8 @@ def measure(dump: Path, python: str) -> tuple[str, ...]:
 
 
 HEADINGS = (
-    "dump", "jaxlib", "MB", "texts", "Lark", "jaxlib MB/s", "cut", "lines", "typed", "archive",
-    "one file MB", "lines", "typed", "peak MiB",
+    "dump", "jaxlib", "MB", "texts", "Lark", "jaxlib MB/s", "cut, all", "cut", "lines", "typed",
+    "archive", "one file MB", "cut", "lines", "typed", "peak MiB",
 )  # fmt: skip
 
 

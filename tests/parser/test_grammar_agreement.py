@@ -34,7 +34,7 @@ def parts_of(made: Instruction) -> InstructionParts:
 
 def assert_agreement(line: str) -> bool:
     """Hold the patterns against the grammar; whether the patterns took the line."""
-    made = LineReader().ordinary(line)
+    made = LineReader().ordinary([line])[0]
     if made is None:
         return False
     expected = read_instruction(line)
