@@ -30,11 +30,15 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """Hits in text order; `total` is exact and `by_field` counts each field on its own."""
+    """Hits in text order from the one at `offset` on.
+
+    `total` is exact and `by_field` counts each field on its own.
+    """
 
     query: str
     total: int
     by_field: dict[Field, int]
+    offset: int = 0
     hits: tuple[Hit, ...]
     cut: Cut | None = None
 
@@ -44,6 +48,7 @@ def search_instructions(
     query: str,
     *,
     fields: tuple[Field, ...] = FIELDS,
+    offset: int = 0,
     limit: int = MAX_HITS,
 ) -> SearchResult:
     """The instructions that contain `query` in any of `fields`, whatever its case.
@@ -66,12 +71,14 @@ def search_instructions(
         total += 1
         for name in found:
             by_field[name] += 1
-        if len(hits) < limit:
+        if total > offset and len(hits) < limit:
             hits.append(_hit(module, computation, instruction, found))
     cut = None
-    if len(hits) < total:
+    if offset + len(hits) < total:
         cut = Cut(shown=len(hits), total=total, next_step="Search for more of the word.")
-    return SearchResult(query=query, total=total, by_field=by_field, hits=tuple(hits), cut=cut)
+    return SearchResult(
+        query=query, total=total, by_field=by_field, offset=offset, hits=tuple(hits), cut=cut
+    )
 
 
 def _matches(

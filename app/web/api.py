@@ -1,4 +1,4 @@
-"""The API under /api/v1: send a dump, ask how far it is, read the report, delete it."""
+"""The API under /api/v1: send a dump, ask how far it is, read the report, list and delete."""
 
 import asyncio
 import time
@@ -10,52 +10,29 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from app.errors import UsageError
 from app.report.forms import MEDIA_TYPES, ReportForm, in_form
 from app.store import ReportRow
+from app.web.contract import (
+    FailOn,
+    InServices,
+    OwnerSecret,
+    WaitSeconds,
+    answers,
+    errors,
+    errors_of_stream,
+)
 from app.web.guard import client_of
-from app.web.intake import bearer_of, take_upload
-from app.web.services import (
-    Services,
-    delete_report_of,
-    find_report,
-    open_bundle,
-    services_of,
-)
-from app.web.wire import (
-    CreatedReport,
-    ErrorBody,
-    ReportState,
-    Threshold,
-    created_of,
-    state_of,
-)
+from app.web.intake import take_upload
+from app.web.rights import OWNER_HEADER, bearer_of, delete_report_of, owner_of
+from app.web.services import Services, find_report, open_bundle
+from app.web.wire import CreatedReport, ReportList, ReportState, created_of, state_of
 
-MAX_WAIT_S = 300
 _POLL_S = 0.25
 
 router = APIRouter(prefix="/api/v1", tags=["reports"])
 
-InServices = Annotated[Services, Depends(services_of)]
-WaitSeconds = Annotated[
-    float, Query(ge=0, le=MAX_WAIT_S, description="answer only when it is over, or after this long")
-]
-FailOn = Annotated[Threshold, Query(description="the least severity for which `failed` is true")]
-
-
-def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ErrorBody} for status in sorted({400, 422, 429, 500, *statuses})}
-
-
-def _errors_of_stream(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    # With a model, FastAPI would give an error the stream's own media type.
-    schema = {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}
-    return {
-        status: {"description": "Error", "content": {"application/json": {"schema": schema}}}
-        for status in _errors(*statuses)
-    }
-
-
-_UPLOAD_ERRORS = _errors(401, 403, 408, 413, 415, 503, 507)
+_UPLOAD_ERRORS = errors(401, 408, 413, 507, changes=True)
 _RAW_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -63,30 +40,44 @@ _RAW_BODY: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+_FORM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "dump": {"type": "string", "format": "binary"},
+        "log": {
+            "type": "array",
+            "items": {"type": "string", "format": "binary"},
+            "description": "files or pasted text, repeatable",
+        },
+        "flags": {"type": "string", "description": "the run's XLA_FLAGS"},
+        "release": {"type": "string", "description": "the run's jaxlib release"},
+        "hung": {"type": "string", "description": "1: killed because it hung"},
+        "label": {"type": "string", "description": "a few words, to tell it from others"},
+        "commit": {"type": "string", "description": "what was compiled: a digest or an address"},
+        "run": {"type": "string", "description": "the address of the CI run"},
+        "expire_days": {"type": "string", "description": "days after which it is deleted"},
+    },
+}
 _ANY_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
             **_RAW_BODY["requestBody"]["content"],
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "properties": {
-                        "dump": {"type": "string", "format": "binary"},
-                        "log": {
-                            "type": "array",
-                            "items": {"type": "string", "format": "binary"},
-                            "description": "files or pasted text, repeatable",
-                        },
-                        "flags": {"type": "string", "description": "the run's XLA_FLAGS"},
-                        "release": {"type": "string", "description": "the run's jaxlib release"},
-                        "hung": {"type": "string", "description": "1: killed because it hung"},
-                    },
-                }
-            },
+            "multipart/form-data": {"schema": _FORM_SCHEMA},
         },
     }
+}
+_FILE_NAME: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "file_name",
+            "in": "path",
+            "required": True,
+            "description": "the dump's file name, which curl adds to an address ending in a slash",
+            "schema": {"type": "string"},
+        }
+    ]
 }
 
 
@@ -100,19 +91,43 @@ class _Words:
         flags: Annotated[str, Query(description="the run's XLA_FLAGS")] = "",
         release: Annotated[str, Query(description="the run's jaxlib release")] = "",
         hung: Annotated[str, Query(description="1: killed because it hung")] = "",
+        label: Annotated[str, Query(description="a few words, to tell it from others")] = "",
+        commit: Annotated[str, Query(description="what was compiled: a digest or an address")] = "",
+        run: Annotated[str, Query(description="the address of the CI run")] = "",
+        expire_days: Annotated[str, Query(description="days after which it is deleted")] = "",
+        owner: OwnerSecret = "",
     ) -> None:
-        del log, flags, release, hung
+        del log, flags, release, hung, label, commit, run, expire_days, owner
         self.name = name
+
+
+_CREATES: dict[str, Any] = {
+    "status_code": 201,
+    "response_model": CreatedReport,
+    "responses": _UPLOAD_ERRORS,
+}
 
 
 @router.post(
     "/reports",
-    status_code=201,
-    response_model=CreatedReport,
-    responses=_UPLOAD_ERRORS,
-    openapi_extra=_ANY_BODY,
     operation_id="create_report",
     summary="Send a dump, a log, or both",
+    openapi_extra=_ANY_BODY,
+    **_CREATES,
+)
+@router.put(
+    "/reports",
+    operation_id="put_report",
+    summary="Send a dump as the body",
+    openapi_extra=_RAW_BODY,
+    **_CREATES,
+)
+@router.put(
+    "/reports/{file_name}",
+    operation_id="put_named_report",
+    summary="Send a dump as the body, under its file's name",
+    openapi_extra=_RAW_BODY | _FILE_NAME,
+    **_CREATES,
 )
 async def create_report(
     request: Request,
@@ -121,54 +136,54 @@ async def create_report(
     wait: WaitSeconds = 0,
     fail_on: FailOn = "error",
 ) -> Response:
-    """The body is the dump itself, or a form with `dump`, `log`, `flags`, `release` and `hung`."""
-    return await _create(request, services, words.name, wait, fail_on)
+    """The body is the dump itself, as `curl -T` sends it; with POST it may be a form too.
+
+    What a form has as fields, the address of a bare dump may have as parameters.
+    """
+    name = words.name or request.path_params.get("file_name", "")
+    secrets = await take_upload(request, services, name=name)
+    row = await run_in_threadpool(find_report, services, secrets.report_id)
+    row = await settled(request, services, row, wait)
+    created = created_of(row, secrets, services.settings, fail_on)
+    return JSONResponse(created.model_dump(), 201, {"Location": created.url})
 
 
-@router.put(
+@router.get(
     "/reports",
-    status_code=201,
-    response_model=CreatedReport,
-    responses=_UPLOAD_ERRORS,
-    openapi_extra=_RAW_BODY,
-    operation_id="put_report",
-    summary="Send a dump as the body",
+    responses=errors(401),
+    operation_id="list_own_reports",
+    summary="List your own reports",
 )
-async def put_report(
+def list_own(
     request: Request,
     services: InServices,
-    words: Annotated[_Words, Depends()],
-    wait: WaitSeconds = 0,
+    owner: OwnerSecret = "",
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
     fail_on: FailOn = "error",
-) -> Response:
-    """What `curl -T dump.tar.gz` sends to this address."""
-    return await _create(request, services, words.name, wait, fail_on)
-
-
-@router.put(
-    "/reports/{file_name}",
-    status_code=201,
-    response_model=CreatedReport,
-    responses=_UPLOAD_ERRORS,
-    openapi_extra=_RAW_BODY,
-    operation_id="put_named_report",
-    summary="Send a dump as the body, under its file's name",
-)
-async def put_named_report(
-    request: Request,
-    file_name: str,
-    services: InServices,
-    words: Annotated[_Words, Depends()],
-    wait: WaitSeconds = 0,
-    fail_on: FailOn = "error",
-) -> Response:
-    """What `curl -T dump.tar.gz` sends to the address that ends in `/reports/`."""
-    return await _create(request, services, words.name or file_name, wait, fail_on)
+) -> ReportList:
+    """Those that were sent with this `Hloscope-Owner`, the newest first."""
+    del owner
+    known = owner_of(request)
+    if known is None:
+        raise UsageError(
+            "reports are listed for their owner only",
+            place=OWNER_HEADER,
+            next_step="Send the secret that the reports were sent with.",
+            code="bad_owner",
+        )
+    rows, total = services.store.reports.owned_by(known, offset=offset, limit=limit)
+    return ReportList(
+        items=[state_of(row, report_id, services.settings, fail_on) for report_id, row in rows],
+        total=total,
+        offset=offset,
+        limit=limit,
+    )
 
 
 @router.get(
     "/reports/{report_id}",
-    responses=_errors(404),
+    responses=errors(404),
     operation_id="get_report_state",
     summary="How far a report is",
 )
@@ -181,14 +196,14 @@ async def get_state(
 ) -> ReportState:
     """The state of the analysis, and what came of it in a few words."""
     row = await run_in_threadpool(find_report, services, report_id)
-    row = await _settled(request, services, row, wait)
+    row = await settled(request, services, row, wait)
     return state_of(row, report_id, services.settings, fail_on)
 
 
 @router.get(
     "/reports/{report_id}/report",
     response_class=JSONResponse,
-    responses=_errors(404, 409),
+    responses={**errors(404, 409), **answers("Report")},
     operation_id="get_report",
     summary="The report itself",
 )
@@ -202,7 +217,7 @@ def get_report(report_id: str, services: InServices) -> Response:
     "/reports/{report_id}/report.{form}",
     response_class=Response,
     responses={
-        **_errors(404, 409),
+        **errors_of_stream(404, 409),
         200: {"content": {kind: {"schema": {"type": "string"}} for kind in sorted(MEDIA_TYPES)}},
     },
     operation_id="get_report_in_form",
@@ -240,7 +255,7 @@ async def _stream_slot(request: Request, services: InServices) -> AsyncIterator[
 @router.get(
     "/reports/{report_id}/events",
     response_class=EventSourceResponse,
-    responses=_errors_of_stream(404),
+    responses=errors_of_stream(404),
     operation_id="watch_report",
     summary="Follow the analysis as server-sent events",
 )
@@ -267,28 +282,23 @@ async def watch(
 @router.delete(
     "/reports/{report_id}",
     status_code=204,
-    responses=_errors(401, 404),
+    responses=errors(401, 404, changes=True),
     operation_id="delete_report",
     summary="Delete a report, its dump and its logs",
 )
-def delete_report(request: Request, report_id: str, services: InServices) -> None:
-    """Needs `Authorization: Bearer` with the `delete_token` given when it was sent."""
-    delete_report_of(services, find_report(services, report_id), bearer_of(request))
+def delete_report(
+    request: Request, report_id: str, services: InServices, owner: OwnerSecret = ""
+) -> None:
+    """Needs `Authorization: Bearer` with the `delete_token` given when it was sent, or the owner.
+
+    What was shared of it goes too. A share is revoked in the same way.
+    """
+    del owner
+    row = find_report(services, report_id)
+    delete_report_of(services, row, bearer_of(request), owner_of(request))
 
 
-async def _create(
-    request: Request, services: Services, name: str, wait: float, fail_on: Threshold
-) -> Response:
-    secrets = await take_upload(request, services, name=name)
-    row = await run_in_threadpool(find_report, services, secrets.report_id)
-    row = await _settled(request, services, row, wait)
-    created = created_of(row, secrets, services.settings, fail_on)
-    return JSONResponse(created.model_dump(), 201, {"Location": created.url})
-
-
-async def _settled(
-    request: Request, services: Services, row: ReportRow, wait_s: float
-) -> ReportRow:
+async def settled(request: Request, services: Services, row: ReportRow, wait_s: float) -> ReportRow:
     """The report when it is over or `wait_s` seconds have passed, whichever comes first."""
     if row.is_over or not wait_s:
         return row

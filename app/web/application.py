@@ -1,6 +1,7 @@
 """The application: rooms put together at start, taken apart at the end."""
 
 import asyncio
+import functools
 import logging
 import threading
 import time
@@ -21,7 +22,8 @@ from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
-from app.web import api, pages, texts
+from app.web import api, pages, slices, texts, views
+from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
 from app.web.rates import Rate
@@ -86,10 +88,11 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.stopping = threading.Event()
-    routers = (api.router, pages.router, texts.router)
+    routers = (api.router, slices.router, pages.router, texts.router, views.router)
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]
+    app.openapi = functools.partial(describe, app)
     app.mount("/static", StaticFiles(directory=static_dir()), name="static")
     for kind in (AppError, NoSpace, StoreUnavailable, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)
@@ -100,10 +103,11 @@ def create_app(
 
 async def _sweep(store: Store, report_days: int) -> None:
     """Delete what has had its days, now and every hour."""
-    while report_days:
+    while True:
         try:
-            before = time.time() - report_days * _DAY_S
-            await run_in_threadpool(store.reports.expire, before=before)
+            now = time.time()
+            before = now - report_days * _DAY_S if report_days else None
+            await run_in_threadpool(store.reports.expire, before=before, now=now)
         except (OSError, StoreUnavailable):
             _LOG.exception("old reports could not be deleted; trying again in an hour")
         await asyncio.sleep(_SWEEP_S)

@@ -8,12 +8,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from app.errors import UsageError
-from app.store import Question, Secrets
+from app.store import Secrets
 from app.web.body import body_pieces
 from app.web.guard import client_of
 from app.web.multipart import receive_form
 from app.web.rates import too_many
-from app.web.receiving import MAX_LOGS, Reception, clean_label, question_from
+from app.web.receiving import MAX_LOGS, Reception, Wish, clean_label, wish_from
+from app.web.rights import bearer_of, owner_of
 from app.web.services import Services
 
 _FORM_OVERHEAD_BYTES = 1 << 20
@@ -23,13 +24,14 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     """Receive the body of `request`, store it and queue its analysis.
 
     A `multipart/form-data` body is a form; any other is the dump itself, called `name`, and what
-    else is to be said stands in the query (`name`, `log`, `flags`, `release`, `hung`).
+    else is to be said stands in the query (`name`, `log`, and the `WORDS` of `receiving.py`).
 
     Raises:
         AppError, NoSpace: the upload is turned away; nothing of it remains.
     """
     check_token(request, services.settings.upload_token)
-    await _check_load(request, services)
+    owner = owner_of(request)
+    await check_load(request, services)
     settings = services.settings
     with services.upload_slots.hold(client_of(request.scope)):
         reception = Reception(services.store, settings)
@@ -43,11 +45,14 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
         try:
             content_type = request.headers.get("content-type", "")
             if content_type.lower().startswith("multipart/"):
-                question = await receive_form(reception, content_type, pieces)
+                wish = await receive_form(reception, content_type, pieces)
             else:
-                question = await _receive_raw(reception, request, pieces, name)
-            new = reception.accept(question)
-            secrets = await run_in_threadpool(services.store.reports.create, new, now=time.time())
+                wish = await _receive_raw(reception, request, pieces, name)
+            now = time.time()
+            new = reception.accept(wish, now=now)
+            secrets = await run_in_threadpool(
+                services.store.reports.create, new, now=now, owner=owner
+            )
         finally:
             await reception.close()
     services.runner.wake()
@@ -71,13 +76,13 @@ def check_token(request: Request, expected: str) -> None:
         )
 
 
-def bearer_of(request: Request) -> str:
-    """The bearer token of a request, or ""."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
+async def check_load(request: Request, services: Services) -> None:
+    """Let pass what the server still has room to work on.
 
-
-async def _check_load(request: Request, services: Services) -> None:
+    Raises:
+        UsageError: too many analyses wait (`queue_full`), or too many uploads came from one
+            address (`too_many_requests`).
+    """
     open_jobs = await run_in_threadpool(services.store.jobs.count_open)
     if open_jobs >= services.settings.max_open_jobs:
         raise UsageError(
@@ -94,7 +99,7 @@ async def _check_load(request: Request, services: Services) -> None:
 
 async def _receive_raw(
     reception: Reception, request: Request, pieces: AsyncIterator[bytes], name: str
-) -> Question:
+) -> Wish:
     query = request.query_params
     label = clean_label(name or query.get("name", ""), default="dump")
     dump = await reception.begin("archive", label)
@@ -106,8 +111,4 @@ async def _receive_raw(
         log = await reception.begin("log", "log")
         await log.write(log_text.encode("utf-8", "backslashreplace"))
         await reception.end(log)
-    return question_from(
-        flags=query.get("flags", ""),
-        release=query.get("release", ""),
-        hung=query.get("hung", ""),
-    )
+    return wish_from(query)

@@ -1,7 +1,7 @@
 """A form with files, taken apart as it arrives: files go to the store, words are kept in memory.
 
-The parts are `dump` (one file), `log` (files or pasted text, repeatable), `flags`, `release` and
-`hung`. A file field that was left empty is no file.
+The parts are `dump` (one file), `log` (files or pasted text, repeatable) and the `WORDS` of
+`receiving.py`. A file field that was left empty is no file.
 """
 
 from collections.abc import AsyncIterator
@@ -12,14 +12,12 @@ from python_multipart import multipart
 from python_multipart.exceptions import FormParserError, MultipartParseError
 
 from app.errors import UsageError
-from app.store import Question
-from app.web.receiving import Reception, Sink, clean_label, question_from
+from app.web.receiving import WORDS, Reception, Sink, Wish, clean_label, wish_from
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-_WORDS = ("flags", "release", "hung")
-_MAX_PARTS = 24
+_MAX_PARTS = 32
 _MAX_WORD_BYTES = 256 << 10
 _MAX_HEADER_BYTES = 64 << 10
 _MAX_BOUNDARY_BYTES = 200
@@ -27,7 +25,7 @@ _MAX_BOUNDARY_BYTES = 200
 
 async def receive_form(
     reception: Reception, content_type: str, pieces: AsyncIterator[bytes]
-) -> Question:
+) -> Wish:
     """Read the form in `pieces` into `reception`; what stands in its other fields is returned.
 
     Raises:
@@ -49,9 +47,7 @@ async def receive_form(
         await form.take_in()
     if not form.is_complete:
         raise _bad_form("it ends before its last boundary")
-    return question_from(
-        flags=form.words["flags"], release=form.words["release"], hung=form.words["hung"]
-    )
+    return wish_from(form.words)
 
 
 @dataclass(slots=True)
@@ -75,7 +71,7 @@ class _Form:
         self._sink: Sink | None = None
         self._word = bytearray()
         self.is_complete = False
-        self.words: dict[str, str] = dict.fromkeys(_WORDS, "")
+        self.words: dict[str, str] = dict.fromkeys(WORDS, "")
 
     def callbacks(self) -> "MultipartCallbacks":
         def on_header_field(data: bytes, start: int, end: int) -> None:
@@ -145,11 +141,11 @@ class _Form:
         elif self._name == "log":
             label = clean_label(file_name, default="log")
             self._sink = await self._reception.begin("log", label)
-        elif self._name not in _WORDS:
+        elif self._name not in WORDS:
             raise UsageError(
                 "the form has a field this server does not know",
                 place=clean_label(self._name, default="field"),
-                next_step=f"It takes dump, log, {', '.join(_WORDS)}.",
+                next_step=f"It takes dump, log, {', '.join(WORDS)}.",
                 code="unknown_field",
             )
 

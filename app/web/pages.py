@@ -22,13 +22,8 @@ from app.store import ReportRow, Secrets, hash_of
 from app.web.intake import take_upload
 from app.web.reference import api_reference
 from app.web.rendering import Owner, Site, binary_size, render
-from app.web.services import (
-    Services,
-    delete_report_of,
-    find_report,
-    open_bundle,
-    services_of,
-)
+from app.web.rights import delete_report_of
+from app.web.services import Services, find_report, open_bundle, services_of
 from app.web.stages import progress_words
 from app.web.wire import state_of
 

@@ -45,6 +45,7 @@ _STATUS_BY_KIND: Mapping[type[AppError], int] = {
 
 # Where the same kind of error means another status at this edge.
 _STATUS_BY_CODE: Mapping[str, int] = {
+    "bad_owner": 401,
     "bad_token": 401,
     "content_encoding": 415,
     "cross_site": 403,

@@ -3,7 +3,10 @@
 Nothing is kept before all of it is there; whatever goes wrong, nothing of it remains.
 """
 
+import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from starlette.concurrency import run_in_threadpool
@@ -17,11 +20,26 @@ MAX_LOGS = 10
 MAX_FLAGS_CHARACTERS = 64 << 10
 MAX_RELEASE_CHARACTERS = 64
 MAX_LABEL_BYTES = 240
+MAX_LINK_CHARACTERS = 2048
+MAX_EXPIRE_DAYS = 3650
 
+WORDS = ("flags", "release", "hung", "label", "commit", "run", "expire_days")
+"""What may be said of a run beside its files, in a form or in the address."""
+
+_DIGEST = re.compile(r"[0-9A-Fa-f]{7,64}")
+_ADDRESS = re.compile(r"https?://[^\s<>\"\\^`{|}]+")
 _WRITE_BYTES = 1 << 20
 _CHECK_ROOM_EVERY_BYTES = 64 << 20
 
 Kind = Literal["archive", "log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the sender said of the run, and after how many days the report shall be deleted."""
+
+    question: Question
+    expire_days: int | None = None
 
 
 class Reception:
@@ -68,8 +86,8 @@ class Reception:
         if file is not None:
             self._files.append(file)
 
-    def accept(self, question: Question) -> NewReport:
-        """What was received, ready to be stored.
+    def accept(self, wish: Wish, *, now: float) -> NewReport:
+        """What was received, ready to be stored; `now` in Unix seconds.
 
         Raises:
             UsageError: there is neither a dump nor a log.
@@ -81,7 +99,12 @@ class Reception:
                 code="empty",
             )
         name = next((file.name for file in self._files if file.role == "archive"), None)
-        return NewReport(name or self._files[0].name, question, tuple(self._files))
+        return NewReport(
+            name or self._files[0].name,
+            wish.question,
+            tuple(self._files),
+            expires=end_after(wish.expire_days, now),
+        )
 
     async def close(self) -> None:
         """Drop what was not stored; does nothing to what was."""
@@ -166,33 +189,88 @@ def clean_label(name: str, *, default: str) -> str:
     return label if label.strip(".") else default
 
 
-def question_from(*, flags: str, release: str, hung: str) -> Question:
-    """The sender's words on the run.
+def wish_from(words: Mapping[str, str]) -> Wish:
+    """The sender's `WORDS`, each as text; one that is missing is empty.
 
     Raises:
-        UsageError: a word is too long, or `hung` is neither yes nor no.
+        UsageError: a word is too long (`field_too_long`) or not what it should be (`bad_field`).
     """
-    for place, text, most in (
-        ("flags", flags, MAX_FLAGS_CHARACTERS),
-        ("release", release, MAX_RELEASE_CHARACTERS),
+    given = {word: words.get(word, "").strip() for word in WORDS}
+    for place, most in (
+        ("flags", MAX_FLAGS_CHARACTERS),
+        ("release", MAX_RELEASE_CHARACTERS),
+        ("label", MAX_LABEL_BYTES),
+        ("commit", MAX_LINK_CHARACTERS),
+        ("run", MAX_LINK_CHARACTERS),
     ):
-        if len(text) > most:
+        if len(given[place]) > most:
             raise UsageError(
                 f"it is longer than {most} characters", place=place, code="field_too_long"
             )
-    word = hung.strip().lower()
+    _check_links(given["commit"], given["run"])
+    return Wish(
+        Question(
+            flags=given["flags"],
+            release=given["release"] or None,
+            hung=yes_or_no(given["hung"], place="hung"),
+            label="".join(c for c in given["label"] if not _is_unseen(c)),
+            commit=given["commit"],
+            run=given["run"],
+        ),
+        _days_from(given["expire_days"]),
+    )
+
+
+def yes_or_no(text: str, *, place: str) -> bool:
+    """Whether a word of a form or of the address means yes.
+
+    Raises:
+        UsageError: it is neither yes nor no (`bad_field`).
+    """
+    word = text.strip().lower()
     if word not in ("", "0", "1", "true", "false", "yes", "no", "on", "off"):
         raise UsageError(
             f"{word[:20]!r} is neither yes nor no",
-            place="hung",
-            next_step="Send 1 where the run was killed because it hung.",
+            place=place,
+            next_step="Send 1 for yes, 0 for no.",
             code="bad_field",
         )
-    return Question(
-        flags=flags.strip(),
-        release=release.strip() or None,
-        hung=word in ("1", "true", "yes", "on"),
-    )
+    return word in ("1", "true", "yes", "on")
+
+
+def end_after(days: int | None, now: float) -> float | None:
+    """When so many days from `now` are over, in Unix seconds."""
+    return None if days is None else now + days * 86400.0
+
+
+def _check_links(commit: str, run: str) -> None:
+    if commit and not (_DIGEST.fullmatch(commit) or _ADDRESS.fullmatch(commit)):
+        raise UsageError(
+            "it is neither a commit's digest nor an address",
+            place="commit",
+            next_step="Send 7 to 64 hexadecimal digits, or an address that starts with https://.",
+            code="bad_field",
+        )
+    if run and not _ADDRESS.fullmatch(run):
+        raise UsageError(
+            "it is no address",
+            place="run",
+            next_step="Send one that starts with https://.",
+            code="bad_field",
+        )
+
+
+def _days_from(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_EXPIRE_DAYS):
+        raise UsageError(
+            "it is no number of days",
+            place="expire_days",
+            next_step=f"Send a whole number from 1 to {MAX_EXPIRE_DAYS}.",
+            code="bad_field",
+        )
+    return int(text)
 
 
 def _is_unseen(character: str) -> bool:

@@ -1,7 +1,7 @@
 """What the handlers of one application share, made once when it starts."""
 
-import hmac
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
 from app.jobs.endings import OWN_FAULTS
 from app.jobs.runner import Runner
 from app.settings import Settings
-from app.store import Attachment, Problem, ReportRow, Store, hash_of
+from app.store import Attachment, Problem, ReportRow, Store
 from app.web.rates import Rate, Slots
 from app.web.shelf import Shelf
 
@@ -50,10 +50,10 @@ def find_report(services: Services, report_id: str) -> ReportRow:
     """The report of this id.
 
     Raises:
-        NotFound: it never was, or is deleted; told alike.
+        NotFound: it never was, has had its time, or is deleted; told alike.
     """
     row = services.store.reports.find(report_id)
-    if row is None:
+    if row is None or (row.expires is not None and row.expires <= time.time()):
         raise NotFound(
             "there is no report at this address",
             next_step="It may have been deleted; whoever sent you the link knows.",
@@ -89,20 +89,3 @@ def error_from(problem: Problem) -> AppError:
     """The error a stored problem was made from, as far as a status needs it."""
     kind = JobFailed if problem.code in OWN_FAULTS else InputError
     return kind(problem.message, place=problem.where, next_step=problem.hint, code=problem.code)
-
-
-def delete_report_of(services: Services, row: ReportRow, delete_token: str) -> None:
-    """Delete a report for whoever holds its token.
-
-    Raises:
-        UsageError: the token is missing or another (`bad_token`).
-    """
-    if not hmac.compare_digest(hash_of(delete_token), row.owner_key):
-        raise UsageError(
-            "only whoever sent the report can delete it",
-            place="Authorization",
-            next_step="Send `Authorization: Bearer` with the report's `delete_token`.",
-            code="bad_token",
-        )
-    services.store.reports.delete(row.key)
-    services.runner.wake()

@@ -75,8 +75,17 @@ class Reader:
         ):
             yield bundle
 
-    def compare(self, module_id: str, texts: tuple[int, int], computation: str) -> bytes:
-        """The difference of two texts as JSON, made in a child; raises what ended it badly."""
+    def difference(self, module_id: str, texts: tuple[int, int], computation: str) -> bytes:
+        """The difference of two texts as JSON; of large ones made in a child.
+
+        Raises what `bundle` and `Bundle.parse` do, and what ended the child badly.
+        """
+        with self.bundle() as bundle:
+            if _size_of(bundle, module_id, texts) <= MAX_BYTES_IN_PLACE:
+                return msgspec.json.encode(difference(bundle, module_id, texts, computation))
+            return self._compare(module_id, texts, computation)
+
+    def _compare(self, module_id: str, texts: tuple[int, int], computation: str) -> bytes:
         services = self._services
         held = bundle_attachment(find_report(services, self._report_id))
         found = compare_in_child(
@@ -176,13 +185,8 @@ def diff(
     reader: InReader, module_id: str, before: Index, after: Index, computation: Name = ""
 ) -> Response:
     """What differs between two texts of a module, or between the two forms of one computation."""
-    texts = before, after
-    with reader.bundle() as bundle:
-        if _size_of(bundle, module_id, texts) <= MAX_BYTES_IN_PLACE:
-            return _json(difference(bundle, module_id, texts, computation))
-        return Response(
-            reader.compare(module_id, texts, computation), media_type="application/json"
-        )
+    answer = reader.difference(module_id, (before, after), computation)
+    return Response(answer, media_type="application/json")
 
 
 @router.get(_TEXT + "/raw")

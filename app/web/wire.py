@@ -39,6 +39,13 @@ class JobProgress(BaseModel):
     words: str = Field(description="the same for people")
 
 
+class Links(BaseModel):
+    """Where a report belongs to, as its sender said; empty where nothing was said."""
+
+    commit: str = Field(description="what was compiled: a digest or an address")
+    run: str = Field(description="the address of the CI run")
+
+
 class ReportState(BaseModel):
     """A report and how far it is."""
 
@@ -48,8 +55,14 @@ class ReportState(BaseModel):
     name: str
     bytes: int = Field(description="size of the dump as sent")
     sha256: str = Field(description="digest of the dump as sent; empty where only a log was")
+    label: str = Field(description="the sender's words to tell it from others, or empty")
+    links: Links
     created: str = Field(description="ISO 8601, UTC")
     finished: str | None
+    expires: str | None = Field(description="when it is deleted, where its sender said so")
+    redaction: dict[str, bool] | None = Field(
+        description="for a share what was asked to be taken out; null for a report itself"
+    )
     attempt: int = Field(description="how often the analysis was begun")
     progress: JobProgress | None = Field(description="null when it is over")
     summary: dict[str, Any] | None = Field(description="verdict and counts, once there is a report")
@@ -63,6 +76,15 @@ class CreatedReport(ReportState):
     """A report just made, with the one chance to note the token that deletes it."""
 
     delete_token: str
+
+
+class ReportList(BaseModel):
+    """A part of a list of reports."""
+
+    items: list[ReportState]
+    total: int
+    offset: int
+    limit: int
 
 
 def page_url(settings: Settings, report_id: str) -> str:
@@ -96,8 +118,12 @@ def _state(
         "name": row.name,
         "bytes": row.bytes,
         "sha256": row.sha256,
-        "created": _time_text(row.created),
-        "finished": None if row.finished is None else _time_text(row.finished),
+        "label": row.question.label,
+        "links": {"commit": row.question.commit, "run": row.question.run},
+        "created": time_text(row.created),
+        "finished": None if row.finished is None else time_text(row.finished),
+        "expires": None if row.expires is None else time_text(row.expires),
+        "redaction": row.redaction,
         "attempt": row.attempt,
         "progress": None
         if row.is_over
@@ -130,5 +156,6 @@ def _has_failed(row: ReportRow, fail_on: Threshold) -> bool | None:
     return any(counts[severity] for severity in reached)
 
 
-def _time_text(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """A time in Unix seconds as ISO 8601 in UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

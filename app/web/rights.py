@@ -1,0 +1,70 @@
+"""Who may change a report: whoever holds its token, or the secret of its owner.
+
+Reading needs neither: the address of a report is its secret. Secrets come in headers and cookies
+only, never in an address.
+"""
+
+import hmac
+
+from starlette.requests import Request
+
+from app.errors import UsageError
+from app.store import Owner, ReportRow, hash_of, is_owner_secret
+from app.web.services import Services
+
+OWNER_HEADER = "Hloscope-Owner"
+
+
+def bearer_of(request: Request) -> str:
+    """The bearer token of a request, or ""."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+def owner_of(request: Request) -> Owner | None:
+    """Whoever the request says sends it, or None.
+
+    Raises:
+        UsageError: what it says is too short to be a secret (`bad_owner`).
+    """
+    secret = request.headers.get(OWNER_HEADER, "").strip()
+    if not secret:
+        return None
+    if not is_owner_secret(secret):
+        raise UsageError(
+            "that is no secret of an owner",
+            place=OWNER_HEADER,
+            next_step="Make one with `openssl rand -hex 24`, keep it, and send it every time.",
+            code="bad_owner",
+        )
+    return Owner(secret)
+
+
+def check_right(
+    services: Services, row: ReportRow, *, token: str, owner: Owner | None = None
+) -> None:
+    """Let pass whoever may share or delete the report.
+
+    Raises:
+        UsageError: neither token nor owner are the report's (`bad_token`).
+    """
+    if hmac.compare_digest(hash_of(token), row.owner_key):
+        return
+    if owner is not None and services.store.reports.is_owned_by(row.key, owner):
+        return
+    raise UsageError(
+        "only whoever sent the report can do that",
+        place="Authorization",
+        next_step="Send `Authorization: Bearer` with the report's `delete_token`, or the"
+        f" `{OWNER_HEADER}` it was sent with.",
+        code="bad_token",
+    )
+
+
+def delete_report_of(
+    services: Services, row: ReportRow, token: str, owner: Owner | None = None
+) -> None:
+    """Delete a report, and what was shared of it; raises as `check_right`."""
+    check_right(services, row, token=token, owner=owner)
+    services.store.reports.delete(row.key)
+    services.runner.wake()
