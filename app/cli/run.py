@@ -85,20 +85,23 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     environ["XLA_FLAGS"] = place.flags.text
     environ.setdefault("PYTHONFAULTHANDLER", "1")
     try:
-        with place.log.open("wb") as log:
-            end = run_program(command, environ=environ, log=log, timeout_s=arguments.timeout)
-            if end.status < 0 and not (end.timed_out or end.interrupted):
-                # As a shell would have said; the program itself could not.
-                log.write(f"{_name_of(-end.status)}\n".encode())
+        log = place.log.open("wb", buffering=0)
     except OSError as error:
-        _discard(place)
-        complain(f"{command[0]}: {error.strerror}")
-        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_RUN
+        raise UsageError(f"cannot write it: {error.strerror}", place=str(place.log)) from error
+    with log:
+        try:
+            end = run_program(command, environ=environ, log=log, timeout_s=arguments.timeout)
+        except OSError as error:
+            _discard(place)
+            complain(f"{command[0]}: {error.strerror}")
+            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_RUN
+    for words in end.lost:
+        complain(f"{words}: what the program printed is not all there")
     failed = end.timed_out or (end.status != 0 and not end.interrupted)
     complain(_ending(end))
     if failed:
         question = Question(
-            logs=(Log(str(place.log), file=place.log),),
+            logs=_logs(place, end),
             flags=given,
             release=_jaxlib_of(command, environ),
             hung=end.timed_out,
@@ -109,6 +112,21 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if not (failed or end.interrupted):
         _discard(place)
     return _exit_code(end)
+
+
+def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
+    """What was printed; of a death by a signal as a shell would have told it."""
+    log = Log(str(place.log), file=place.log)
+    if end.status >= 0 or end.timed_out:
+        return (log,)
+    line = f"{_name_of(-end.status)}\n"
+    try:
+        with place.log.open("ab") as file:
+            file.write(line.encode())
+    except OSError:
+        # The disk is full, but the report shall know.
+        return log, Log("exit", line)
+    return (log,)
 
 
 def _seconds(text: str) -> float:

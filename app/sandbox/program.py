@@ -3,7 +3,8 @@
 What it writes goes on at once and unchanged, and into one log, line by line. Where our own output
 is a terminal the program sees one, too. It has a process group of its own, which is in the
 foreground where there is a terminal, so Ctrl-C reaches it and not us; signals sent to us are handed
-on. When the time is up the whole group is asked to end and then made to.
+on, and a stop (Ctrl-Z) is ours as well. When the time is up the whole group is asked to end and
+then made to. A log or an outlet that takes no more is told at the end; the program runs on.
 """
 
 import os
@@ -19,12 +20,15 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import BinaryIO
 
+from app.sandbox.job_control import JobControl
+
 _PIECE_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 20
 _TICK_S = 0.05
+_STREAMS = {1: "standard output", 2: "standard error"}
 # How long after its end what a program wrote may still be under way.
 _DRAIN_S = 1.0
-_HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,14 @@ class ProgramEnd:
     """How a program ended: `status` is its exit code, or minus the number of a signal.
 
     `seconds` of wall time; `timed_out` says that it was ended by us, `interrupted` that somebody
-    asked it to end while it ran.
+    asked it to end while it ran. `lost` says in words what of its output went nowhere, and why.
     """
 
     status: int
     seconds: float
     timed_out: bool = False
     interrupted: bool = False
+    lost: tuple[str, ...] = ()
 
 
 def run_program(
@@ -54,7 +59,7 @@ def run_program(
     Args:
         command: the program and its arguments; no shell is involved.
         environ: its whole environment.
-        log: takes whatever it prints, in whole lines.
+        log: takes whatever it prints, in whole lines; best a file without a buffer of its own.
         timeout_s: seconds it may take; None lets it run.
         grace_s: seconds between the request to end and the kill.
 
@@ -62,8 +67,9 @@ def run_program(
         OSError: the program cannot be started.
     """
     began = time.monotonic()
+    kept = _Log(log)
     with ExitStack() as stack:
-        outlets = [_Outlet(fd, log) for fd in (1, 2)]
+        outlets = [_Outlet(fd, kept) for fd in (1, 2)]
         for outlet in outlets:
             stack.callback(outlet.close)
         child = subprocess.Popen(
@@ -75,23 +81,50 @@ def run_program(
         )
         for outlet in outlets:
             outlet.started()
-        stack.enter_context(_in_foreground(child.pid))
+        job = JobControl(child.pid)
         received = stack.enter_context(_signals_handed_on(child.pid))
-        minder = _Minder(child, outlets, began, timeout_s, grace_s)
+        job.lend_terminal()
+        stack.callback(job.take_terminal_back)
+        deadline = None if timeout_s is None else began + timeout_s
+        minder = _Minder(child, outlets, job, deadline, grace_s)
         minder.mind()
         for outlet in outlets:
             outlet.finish()
     status = child.returncode
     is_interrupted = bool(received) or status in (-signal.SIGINT, 128 + signal.SIGINT)
-    return ProgramEnd(status, time.monotonic() - began, minder.timed_out, is_interrupted)
+    lost = (*(outlet.lost for outlet in outlets), kept.lost)
+    return ProgramEnd(
+        status,
+        time.monotonic() - began,
+        minder.timed_out,
+        is_interrupted,
+        tuple(words for words in lost if words),
+    )
+
+
+class _Log:
+    """The file that takes a copy of all output, as long as it takes any."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.lost = ""
+
+    def write(self, rest: bytes | bytearray) -> None:
+        try:
+            while rest and not self.lost:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            # A full disk: no fault of the program's, and no reason to end it.
+            self.lost = f"the log: {error.strerror}"
 
 
 class _Outlet:
     """One of the program's two streams on its way to ours and to the log."""
 
-    def __init__(self, target: int, log: BinaryIO) -> None:
+    def __init__(self, target: int, log: _Log) -> None:
         self._target = target
         self._log = log
+        self.lost = ""
         self._line = bytearray()
         self.outer, self.inner = _terminal_like(target) if os.isatty(target) else os.pipe()
 
@@ -112,6 +145,9 @@ class _Outlet:
             self._write(piece)
         except BrokenPipeError:
             # Our reader has left: the program shall notice as it would without us.
+            return False
+        except OSError as error:
+            self.lost = f"{_STREAMS[self._target]}: {error.strerror}"
             return False
         return bool(piece)
 
@@ -152,13 +188,14 @@ class _Minder:
         self,
         child: subprocess.Popen[bytes],
         outlets: Sequence[_Outlet],
-        began: float,
-        timeout_s: float | None,
+        job: JobControl,
+        deadline: float | None,
         grace_s: float,
     ) -> None:
         self._child = child
         self._outlets = outlets
-        self._deadline = None if timeout_s is None else began + timeout_s
+        self._job = job
+        self._deadline = deadline
         self._grace_s = grace_s
         self.timed_out = False
 
@@ -168,6 +205,7 @@ class _Minder:
                 selector.register(outlet.outer, selectors.EVENT_READ, outlet)
             while not self._has_ended():
                 self._move(selector, _TICK_S)
+                self._watch_for_stops()
                 self._watch_the_clock()
             # A descendant may hold the streams open for ever.
             last = time.monotonic() + _DRAIN_S
@@ -194,6 +232,13 @@ class _Minder:
             self._signal(signal.SIGKILL)
         return True
 
+    def _watch_for_stops(self) -> None:
+        stopped_s = self._job.follow_stop()
+        # A shell may bring a job to the front without a signal.
+        self._job.lend_terminal()
+        if self._deadline is not None:
+            self._deadline += stopped_s
+
     def _watch_the_clock(self) -> None:
         if self._deadline is None or time.monotonic() < self._deadline:
             return
@@ -219,32 +264,13 @@ def _terminal_like(target: int) -> tuple[int, int]:
 
 
 @contextmanager
-def _in_foreground(group: int) -> Generator[None]:
-    """Let the terminal's keys go to `group`, if they came to us before."""
-    try:
-        is_ours = os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        is_ours = False
-    if not is_ours:
-        yield
-        return
-    # Taking it back is forbidden to the background, unless that signal is ignored.
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        os.tcsetpgrp(0, group)
-        yield
-    finally:
-        os.tcsetpgrp(0, os.getpgrp())
-        signal.signal(signal.SIGTTOU, before)
-
-
-@contextmanager
 def _signals_handed_on(group: int) -> Generator[list[int]]:
-    """Send what would end us to `group` instead; yields the list of what came."""
+    """Send what would end or stop us to `group` instead; yields the list of what would end."""
     received: list[int] = []
 
     def hand_on(number: int, _: FrameType | None) -> None:
-        received.append(number)
+        if number != signal.SIGTSTP:
+            received.append(number)
         try:
             os.killpg(group, number)
         except ProcessLookupError:

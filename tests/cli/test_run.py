@@ -6,10 +6,12 @@ The programs use JAX on the CPU; where it does not matter they use nothing.
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -336,3 +338,135 @@ def test_a_terminal_stays_a_terminal(tmp_path: Path) -> None:
         running.communicate(timeout=60)
     os.close(outer)
     assert printed == b"True False\r\n"
+
+
+class Terminal:
+    """A shell at a terminal: keys go in, what it shows comes out."""
+
+    def __init__(self, environ: dict[str, str]) -> None:
+        pid, self._fd = pty.fork()
+        if pid == 0:
+            environ |= {"PS1": "$ ", "TERM": "dumb", "PROMPT_COMMAND": ""}
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-bi"], environ)
+        self._pid = pid
+        self.shown = ""
+
+    def press(self, keys: str) -> None:
+        os.write(self._fd, keys.encode())
+
+    def wait_for(self, words: str) -> None:
+        """Until `words` are shown after what was waited for before."""
+        deadline = time.monotonic() + 60
+        while words not in self.shown:
+            assert select.select([self._fd], [], [], deadline - time.monotonic())[0], self.shown
+            self.shown += os.read(self._fd, 4096).decode()
+        self.shown = self.shown.partition(words)[2]
+
+    def close(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._fd)
+
+
+ASKING = """
+import sys
+print("up", flush=True)
+for line in sys.stdin:
+    print("read", line.strip()[::-1], flush=True)
+    if line == "end\\n":
+        raise SystemExit(7)
+"""
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    (tmp_path / "asking.py").write_text(ASKING)
+    shell = Terminal(surroundings(tmp_path))
+    shell.press(f"{' '.join(hloscope())} -- {sys.executable} {tmp_path}/asking.py; echo code=$?\n")
+    shell.wait_for("\r\nup")
+    yield shell
+    shell.close()
+
+
+def test_a_program_is_stopped_and_goes_on(terminal: Terminal) -> None:
+    terminal.press("first\n")
+    terminal.wait_for("read tsrif")
+    for _ in range(2):
+        terminal.press("\x1a")
+        terminal.wait_for("Stopped")
+        terminal.press("echo shell=$((6 * 7))\n")
+        terminal.wait_for("shell=42")
+        terminal.press("fg\n")
+        terminal.press("second\n")
+        terminal.wait_for("read dnoces")
+    terminal.press("end\n")
+    terminal.wait_for("exit code 7")
+
+
+def test_a_program_goes_on_in_the_background_until_it_reads(terminal: Terminal) -> None:
+    terminal.press("\x1a")
+    terminal.wait_for("Stopped")
+    terminal.press("bg\n")
+    terminal.wait_for("Stopped")
+    terminal.press("fg\n")
+    terminal.press("third\n")
+    terminal.wait_for("read driht")
+    terminal.press("\x03")
+    terminal.wait_for("interrupted")
+
+
+def test_time_spent_stopped_does_not_count(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import os, signal, time\n"
+        "print(os.getppid(), flush=True)\nos.kill(0, signal.SIGTSTP)\nprint('on', flush=True)\n"
+    )
+    # In a group of its own, as a shell would start it; its parent lets it go on.
+    with subprocess.Popen(
+        [*hloscope("--timeout", "3"), "--", sys.executable, str(script)],
+        env=surroundings(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    ) as running:
+        _, status = os.waitpid(running.pid, os.WUNTRACED)
+        assert os.WSTOPSIG(status) == signal.SIGTSTP
+        time.sleep(4)
+        running.send_signal(signal.SIGCONT)
+        out, _ = running.communicate(timeout=60)
+    assert (running.returncode, out.splitlines()[1:]) == (0, [b"on"])
+
+
+def test_a_full_disk_is_no_fault_of_the_program(tmp_path: Path) -> None:
+    keep = tmp_path / "kept"
+    program = "print('x' * 200_000, flush=True)\nprint('done', flush=True)\nraise SystemExit(7)\n"
+    script = tmp_path / "train.py"
+    script.write_text(program)
+    # A limit on the size of files stands for the full disk.
+    limited = f"ulimit -f 100; trap '' XFSZ; exec {' '.join(hloscope('--keep', str(keep)))} -- "
+    done = subprocess.run(
+        ["bash", "-c", f"{limited} {sys.executable} {script}"],
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 7
+    assert done.stdout.endswith("done\n")
+    assert "the log: File too large: what the program printed is not all there" in done.stderr
+    assert "train.py: " not in done.stderr
+
+
+def test_an_output_on_a_full_disk(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*hloscope(), "--", sys.executable, "-c", "print('x'); raise SystemExit(0)"],
+            env=surroundings(tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert "standard output: No space left on device" in done.stderr
