@@ -1,69 +1,18 @@
 """The way of a person through a real Chromium: drop, watch, read, share, come back, delete."""
 
 import re
-import signal
-import subprocess
-import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
+
+from web.visiting import FAR, REPORT_MS, ROOT, Server, chromium, visitors
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_dumps" / "pipeliner_crash"
-FAR = "far.example"
-CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # A name that is not this machine's, for what is done only on a longer way.
-    f"--host-resolver-rules=MAP {FAR} 127.0.0.1",
-)
-RUN = """
-import sys
-from pathlib import Path
-from app.settings import Settings
-from app.web.serve import serve
-settings = Settings(data_dir=Path(sys.argv[1]), allowed_hosts="127.0.0.1,far.example")
-serve(settings, port=int(sys.argv[2]))
-"""
-REPORT_MS = 90_000
-
-
-class Server:
-    """A server in a process of its own that can be stopped and started on the same port."""
-
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._port = 0
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", RUN, str(self._data), str(self._port)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.base = self._process.stdout.readline().split()[-1].rstrip("/")
-        self._port = int(self.base.rpartition(":")[2])
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(20)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
 
 
 @pytest.fixture(scope="module")
@@ -75,34 +24,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield chromium
-        chromium.close()
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture
 def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
     """`visit(**options)`: a page of a new visitor, who must see no error of script or policy."""
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
-
-    def open_page(**options: object) -> Page:
-        context = browser.new_context(base_url=server.base, **options)  # pyright: ignore
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(REPORT_MS)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda message: complaints.append(message.text) if message.type == "error" else None,
-        )
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    with visitors(browser, server.base) as visit:
+        yield visit
 
 
 def drop(page: Page, *paths: Path, on: str = "[data-drop]") -> None:

@@ -1,0 +1,104 @@
+"""The views of a report in a real Chromium: by keys, on a phone, for those who do not see."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from web.accessible import barriers
+from web.view_dumps import view_dump
+from web.visiting import Server, chromium, visitors
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("views"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def report(server: Server, browser: Browser) -> str:
+    context = browser.new_context(base_url=server.base)
+    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=60", data=view_dump())
+    url = answer.json()["url"]
+    context.close()
+    return url
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    with visitors(browser, server.base) as visit:
+        yield visit
+
+
+def hidden_scripts(page: Page) -> int:
+    """Elements that a name of the dump would have made, had it been taken for HTML."""
+    return page.locator("script:not([src]):not([type='application/json']), main b").count()
+
+
+@pytest.mark.parametrize("view", ["memory"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_view_fits_and_keeps_nobody_out(
+    visit: Callable[..., Page], report: str, view: str, scheme: str, width: int
+) -> None:
+    page = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.goto(f"{report}/{view}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert hidden_scripts(page) == 0
+    assert barriers(page) == []
+
+
+@pytest.mark.parametrize("view", ["memory"])
+def test_a_view_is_read_without_a_script(
+    visit: Callable[..., Page], report: str, view: str
+) -> None:
+    page = visit(java_script_enabled=False)
+    page.goto(f"{report}/{view}")
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.get_by_text("train.py:7").locator("visible=true").first).to_be_visible()
+
+
+def test_the_curve_is_walked_by_keys_and_pointed_at(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/memory")
+    told = page.locator("#curve-told")
+    expect(told).to_have_text("144.0 KiB at position 4, where sum runs, in loop.1 train.py:7")
+    page.locator("#curve-box").focus()
+    page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("at position 5, where u runs")
+    page.keyboard.press("Home")
+    expect(told).to_contain_text("at position 0, where x0 runs")
+    curve = page.locator(".memory-curve.wide")
+    box = curve.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + 40)
+    expect(told).to_contain_text("at position 9")
+
+
+def test_buffers_are_sorted_and_filtered(visit: Callable[..., Page], report: str) -> None:
+    page = visit()
+    page.goto(f"{report}/memory")
+    names = page.locator("#buffers tbody th a code")
+    assert names.first.inner_text().startswith("p{2}")
+    page.locator("#buffers").get_by_role("button", name="Buffer").click()
+    assert names.first.inner_text() == "h"
+    expect(page.locator("#buffers th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
+    page.get_by_label("Filter").fill("collective")
+    expect(page.locator("#buffers tbody tr:visible")).to_have_count(1)
+    names.locator("visible=true").first.click()
+    page.wait_for_url(re.compile("/graph.*instruction=sum"))
