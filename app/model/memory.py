@@ -75,9 +75,9 @@ class MemoryPeak(Struct, frozen=True, kw_only=True):
     """The moment at which most of the default memory space is in use.
 
     `bytes` are what is held for the whole run and the temporaries that live at `position` of the
-    schedule, each byte once; `classes` and `shares` share them out, the largest first. `instruction`
-    runs there; it is None where there are no temporaries. `largest` are the first of `buffers` by
-    size.
+    schedule, each byte once; `classes` and `shares` share them out, the largest first.
+    `instruction` runs there; it is None where there are no temporaries. `largest` are the first of
+    `buffers` by size.
     """
 
     bytes: int
