@@ -5,7 +5,7 @@ stands in its own room; here they are put in order.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,11 +18,14 @@ from app.analysis.environment import environment_of
 from app.analysis.failure_class import diagnose
 from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
-from app.analysis.loop_history import follow_loops
+from app.analysis.loop_history import LoopReaders, follow_loops
 from app.analysis.memory import find_memory
 from app.analysis.meshes import find_meshes
+from app.analysis.ranks import Name as RankModuleName
+from app.analysis.ranks import RankFacts, compare_ranks, histories, read_rank
+from app.analysis.source_repair import source_coverage
 from app.analysis.summaries import summarize_loops
-from app.analysis.work import measure_work
+from app.analysis.work import WorkReader, measure_work
 from app.errors import UsageError
 from app.ingest import (
     Progress,
@@ -37,11 +40,15 @@ from app.ingest.report_file import read_report
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.mesh import Mesh
+from app.model.ranks import RankComparison
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
 from app.rules.frame import run_rules
 from app.settings import Settings
 from app.views.comparison import ComparisonView, comparison_view
+
+# Ranks whose texts are kept to name what differs; those of more kinds are read again.
+_MOST_KEPT = 4
 
 _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
@@ -126,7 +133,7 @@ def examine(
         tool=this_tool(),
         input=contents.input if contents else _input_of_logs(question, log),
         environment=facts.environment,
-        modules=tuple(_module(history, facts.work.get(history.id)) for history in facts.modules),
+        modules=tuple(_module(history, facts) for history in facts.modules),
         loops=tuple(
             loop
             for history in facts.modules
@@ -160,10 +167,11 @@ def gather_facts(
     work: dict[str, tuple[Work, ...]] = {}
     meshes: dict[str, tuple[Mesh, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
+    loop_readers, work_reader = LoopReaders(), WorkReader()
     for done, history in enumerate(own):
         progress("loops", done, len(own))
-        loops[history.id] = follow_loops(history)
-        work[history.id] = measure_work(history, loops[history.id])
+        loops[history.id] = follow_loops(history, loop_readers)
+        work[history.id] = measure_work(history, loops[history.id], work_reader)
         meshes[history.id] = find_meshes(history)
         collectives[history.id] = find_collectives(
             history,
@@ -213,6 +221,37 @@ def analysed(path: Path, settings: Settings, *, progress: Progress = quiet) -> A
     return Analysed(found.report, Texts(lambda module_id, index: dumps[module_id][index].module))
 
 
+def compare_rank_dumps(
+    ranks: Mapping[int, Path], settings: Settings, *, progress: Progress = quiet
+) -> RankComparison:
+    """The dumps of the ranks of one run, by their numbers, held against one another.
+
+    One dump is read at a time; of each kind of graphs the first rank is kept.
+
+    Raises:
+        InputError: one of them cannot be read or is no dump.
+    """
+
+    def load(path: Path) -> DumpContents:
+        return load_dump(path, settings=settings, name=str(path), progress=progress)
+
+    facts: list[RankFacts] = []
+    kept: dict[int, DumpContents] = {}
+    kinds: set[Hashable] = set()
+    for rank, path in sorted(ranks.items()):
+        contents = load(path)
+        environment = environment_of(contents, LogFacts(), flags={}, release=None)
+        facts.append(read_rank(rank, str(path), contents, environment))
+        if facts[-1].kind not in kinds and len(kept) < _MOST_KEPT:
+            kept[rank] = contents
+        kinds.add(facts[-1].kind)
+
+    def texts(rank: int, name: RankModuleName) -> ModuleHistory:
+        return histories(kept.get(rank) or load(ranks[rank]))[name]
+
+    return compare_ranks(facts, texts, this_tool())
+
+
 def this_tool() -> Tool:
     """The program, as its answers name it."""
     return Tool(name="hloscope", version=tool_version())
@@ -233,8 +272,9 @@ def _input_of_logs(question: Question, log: LogFacts) -> Input:
     return Input(name=", ".join(entry.name for entry in question.logs), bytes=log.byte_size)
 
 
-def _module(history: ModuleHistory, work: Sequence[Work] | None) -> Module:
-    rows = describe_dumps(history, work)
+def _module(history: ModuleHistory, facts: Facts) -> Module:
+    rows = describe_dumps(history, facts.work.get(history.id))
+    loops = facts.loops.get(history.id)
     return Module(
         id=history.id,
         name=history.name,
@@ -242,4 +282,5 @@ def _module(history: ModuleHistory, work: Sequence[Work] | None) -> Module:
         complete=history.complete,
         dumps=rows,
         bends=find_bends(history, rows),
+        sources=() if loops is None else source_coverage(history, loops),
     )

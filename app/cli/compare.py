@@ -1,37 +1,91 @@
-"""`hloscope compare A B`: what differs between two dumps, and which pass parts them."""
+"""`hloscope compare A B ...`: what differs between two dumps, or between the ranks of one run."""
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_output
+from app.errors import UsageError
+from app.model.ranks import RankComparison
 from app.report.comparison import comparison_sheet
+from app.report.comparison_ranks import ranks_sheet
 from app.report.comparison_text import print_sheet
-from app.service import compare_dumps
+from app.service import compare_dumps, compare_rank_dumps
 from app.settings import Settings
+from app.views.comparison import ComparisonView
+
+_USUAL_NAMES = r"(?:rank|process|proc|host|worker|task|node)[-_.]?(\d{1,9})"
 
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "compare",
-        help="compare two dumps",
+        help="compare two dumps, or the ranks of one run",
         description="Compares two dumps of one program: two releases, two sets of flags, two "
-        "versions. A and B are what analyze takes, or reports it wrote with --json.",
+        "versions. Each is what analyze takes, or a report it wrote with --json. Three and more "
+        "dumps are taken for the ranks of one run, numbered as in their names or in this order.",
     )
     parser.add_argument("dumps", nargs="+", metavar="DUMP")
+    parser.add_argument(
+        "--rank-pattern",
+        metavar="REGEX",
+        help="compare as ranks; the first group finds the rank's number in a dump's path",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the comparison as JSON (- is stdout)")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print what differs; 0 also when the dumps differ."""
-    a, b = map(Path, arguments.dumps)
-    view = compare_dumps(a, b, settings)
+    names: list[str] = arguments.dumps
+    if len(names) < 2:
+        raise UsageError("there is nothing to compare with", next_step="Give two dumps or more.")
+    found: ComparisonView | RankComparison
+    if len(names) > 2 or arguments.rank_pattern is not None:
+        numbers = rank_numbers(names, arguments.rank_pattern)
+        ranks = dict(zip(numbers, map(Path, names), strict=True))
+        found = compare_rank_dumps(ranks, settings)
+        sheet = ranks_sheet(found)
+    else:
+        found = compare_dumps(Path(names[0]), Path(names[1]), settings)
+        sheet = comparison_sheet(found)
     if arguments.json:
-        data = msgspec.json.format(msgspec.json.encode(view, order="deterministic"), indent=1)
+        data = msgspec.json.format(msgspec.json.encode(found, order="deterministic"), indent=1)
         write_output(arguments.json, data + b"\n")
-    print_sheet(comparison_sheet(view), console_for_report(stdout_is_taken=arguments.json == "-"))
+    print_sheet(sheet, console_for_report(stdout_is_taken=arguments.json == "-"))
     return 0
+
+
+def rank_numbers(names: Sequence[str], pattern: str | None) -> tuple[int, ...]:
+    """The number of each rank, by its name; the order given where the names do not tell.
+
+    Raises:
+        UsageError: `pattern` is no regular expression with a group, or does not number the names.
+    """
+    try:
+        number = re.compile(_USUAL_NAMES if pattern is None else pattern)
+    except re.error as error:
+        raise UsageError(f"no regular expression: {error}", place="--rank-pattern") from error
+    if not number.groups:
+        raise UsageError(
+            "the pattern has no group",
+            place="--rank-pattern",
+            next_step=r"Put the number into brackets, as in rank(\d+).",
+        )
+    matches = [list(number.finditer(name)) for name in names]
+    words = [found[-1][1] if found else "" for found in matches]
+    numbers = tuple(int(word) for word in words if word and word.isdecimal() and word.isascii())
+    if len(numbers) == len(set(numbers)) == len(names):
+        return numbers
+    if pattern is not None:
+        raise UsageError(
+            "the pattern does not give each dump a number of its own",
+            place="--rank-pattern",
+            next_step="Its first group must match digits that differ from name to name.",
+        )
+    return tuple(range(len(names)))
