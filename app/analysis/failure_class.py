@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from app.analysis.flag_refusals import PARSER
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
@@ -75,6 +76,9 @@ def _is_wordless(failure: CheckFailure) -> bool:
 
 
 def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
+    if failure.file == PARSER:
+        # Nothing was compiled, and the message lists all flags with what they are for.
+        return None
     text = _PRINTED.sub("%", failure.text)
     stem = _stem(failure.file, text)
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app import knowledge
+from app.analysis.flag_refusals import unknown_flags
 from app.analysis.opcodes import base_opcode
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.report import Releases
 from hlo_parser import Instruction, Module
 
 _WEIGHTS: Mapping[str, int] = {"exact": 0, "strong": 1, "fair": 2, "weak": 3}
-_UNKNOWN_FLAGS = re.compile(r"Unknown flags? in XLA_FLAGS: (?P<flags>[^\n]*)")
-_FLAG = re.compile(r"--?(?P<name>xla_\w+)")
 _COMPACT = re.compile(r"%[\w.\-]+#\d")
 _PERCENT = re.compile(r"(?:ROOT )?%")
 _NAMED = re.compile(r"(?:ROOT )?[\w.\-]+ = ")
@@ -77,13 +76,6 @@ def joined(evidence: Iterable[Evidence]) -> Releases:
     if refused:
         how += f"; left out, for it contradicts this: {'; '.join(refused)}"
     return Releases(releases=tuple(r for r in knowledge.PUBLISHED if r in left), how=how)
-
-
-def unknown_flags(log: LogFacts) -> tuple[str, ...]:
-    """The names of the flags that XLA refused, in its order."""
-    found = (_UNKNOWN_FLAGS.search(failure.text) for failure in log.failures)
-    listed = (name for match in found if match for name in _FLAG.findall(match["flags"]))
-    return tuple(dict.fromkeys(listed))
 
 
 def _of_log(log: LogFacts) -> Iterator[Evidence]:

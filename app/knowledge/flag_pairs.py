@@ -1,4 +1,4 @@
-"""Settings that are known to meet badly, and the nearest names of a flag that nobody knows."""
+"""Settings that work against each other, and the nearest names of a flag that nobody knows."""
 
 import difflib
 from collections.abc import Iterator, Mapping

@@ -25,7 +25,7 @@ xla/debug_options_flags.cc, and for each pair the source that its evidence names
 from collections.abc import Iterable, Iterator
 
 from app import knowledge
-from app.analysis.release_evidence import unknown_flags
+from app.analysis.flag_refusals import unknown_flags
 from app.model.facts import Facts
 from app.model.report import Evidence, Finding
 from app.rules.frame import Rule

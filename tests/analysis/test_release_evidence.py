@@ -3,7 +3,8 @@
 import pytest
 
 from app import knowledge
-from app.analysis.release_evidence import Evidence, joined, releases_that_fit, unknown_flags
+from app.analysis.flag_refusals import unknown_flags
+from app.analysis.release_evidence import Evidence, joined, releases_that_fit
 from app.ingest import read_log
 from app.model.dump import DumpContents, DumpName, LogFacts, ModuleHistory, PassDump
 from app.model.report import Coverage, Input

@@ -3,8 +3,8 @@
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), and what must come out (`expect`, TOML): `confidence`, `culprits`
 as `role | instruction | line in the newest text` in order, `ruled_out`, `workarounds` (how many),
-`releases`, `says` (words of the message). `rule = ""` expects silence. Headings
-start with Fires, Silent or Real dump.
+`releases`, `says` (words of the message), `log_lines` (those cited). `rule = ""` expects silence.
+Headings start with Fires, Silent or Real dump.
 """
 
 import re
@@ -111,6 +111,7 @@ def described(finding: Finding, report: Report) -> dict[str, object]:
         "ruled_out": [r.hypothesis for r in finding.ruled_out],
         "workarounds": len(finding.workarounds),
         "releases": list(report.environment.jaxlib.releases),
+        "log_lines": [e.line for e in finding.evidence if e.file == "run.log"],
         "pass": report.failure.pass_ if report.failure else None,
     }
 
