@@ -11,20 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.analysis.cost_model import Device
-from app.analysis.dataflow import value_of
-from app.analysis.flops import FlopCounter, operand_shape
+from app.analysis.flops import FlopCounter
 from app.analysis.opcodes import async_role
+from app.analysis.touched import FREE, TouchReader
 from app.model.facts import AsyncPair
 from hlo_parser import Computation, Instruction, Module
 
-# Take no time: they name values or wait.
-_FREE = frozenset(
-    {
-        "after-all", "bitcast", "constant", "get-tuple-element", "opt-barrier", "parameter",
-        "partition-id", "replica-id", "tuple",
-    }
-)  # fmt: skip
-_SLICES = frozenset({"dynamic-slice", "gather", "slice"})
 _CALLS = frozenset({"call", "conditional", "while"})
 _DEEPEST = 50
 _MOST_IN_FLIGHT = 8
@@ -122,7 +114,7 @@ class OverlapReader:
             self._transfers.setdefault(transfer.computation, {})[transfer.instruction] = transfer
         self._played: dict[str, float] = {}
         self._overlaps: dict[tuple[str, str], Overlap] = {}
-        self._touched: dict[Computation, tuple[dict[int, int], int | None]] = {}
+        self._touched = TouchReader(module)
 
     def of(self, computation: Computation, start: str) -> Overlap | None:
         """The overlap of the collective that `start` begins; None where no window is known."""
@@ -156,7 +148,7 @@ class OverlapReader:
 
     def _seconds(self, computation: Computation, instruction: Instruction, depth: int) -> float:
         opcode = instruction.opcode
-        if opcode in _FREE or async_role(opcode) in ("update", "done"):
+        if opcode in FREE or async_role(opcode) in ("update", "done"):
             return 0.0
         if opcode in _CALLS:
             if depth >= _DEEPEST:
@@ -171,49 +163,4 @@ class OverlapReader:
             trips = self._trips.get((computation.name, instruction.name)) or 1
             return sum(called) * min(trips, _MOST_TRIPS)
         flops = self._flops.of_instruction(computation, instruction) or 0
-        return self._device.compute_seconds(flops, self._bytes(computation, instruction))
-
-    def _bytes(self, computation: Computation, instruction: Instruction) -> int:
-        """Bytes read and written; of what a fusion only slices or updates, the part it does."""
-        read: Mapping[int, int] = {}
-        written: int | None = None
-        if instruction.opcode == "fusion":
-            for _, fused in self._module.callees(instruction):
-                read, written = self._parts_touched(fused)
-        elif instruction.opcode in _SLICES:
-            read = {0: instruction.shape.byte_size}
-        elif instruction.opcode == "dynamic-update-slice":
-            update = operand_shape(computation, instruction, 1)
-            written = 0 if update is None else update.byte_size
-            read = {0: 0}
-        total = instruction.shape.byte_size if written is None else written
-        for number in range(len(instruction.operands)):
-            part = read.get(number)
-            if part is None:
-                shape = operand_shape(computation, instruction, number)
-                part = 0 if shape is None else shape.byte_size
-            total += part
-        return total
-
-    def _parts_touched(self, fused: Computation) -> tuple[dict[int, int], int | None]:
-        """Bytes of parameters that are only sliced or updated, and of a root that updates one."""
-        known = self._touched.get(fused)
-        if known is not None:
-            return known
-        read: dict[int, int] = {}
-        written: int | None = None
-        for number, parameter in enumerate(fused.parameters):
-            users = fused.users.get(parameter.name, ())
-            if users and all(
-                u.opcode in _SLICES and u.operands[0] == parameter.name for u in users
-            ):
-                read[number] = sum(user.shape.byte_size for user in users)
-        root = fused.root
-        if root.opcode == "dynamic-update-slice" and len(root.operands) > 1:
-            update = operand_shape(fused, root, 1)
-            written = 0 if update is None else update.byte_size
-            target = fused.get(value_of(fused, root.operands[0], root.operand_paths[0]).name)
-            if target is not None and target.parameter_number is not None:
-                read[target.parameter_number] = 0
-        self._touched[fused] = read, written
-        return read, written
+        return self._device.compute_seconds(flops, self._touched.of(computation, instruction))
