@@ -28,11 +28,12 @@ from app.analysis.lineage import Sighting
 from app.analysis.meshes import AxisNamer
 from app.analysis.opcodes import collective_opcode
 from app.analysis.overlap import OverlapReader, Transfer
+from app.analysis.source_repair import Placed, SourceRepairer
 from app.analysis.sources import source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import AsyncPair, LoopHistory
 from app.model.mesh import Mesh
-from app.model.report import Collective, Source, Window
+from app.model.report import Collective, Window
 from app.model.work import LARGEST_COUNT
 from hlo_parser import Computation, Instruction, Module
 
@@ -54,7 +55,7 @@ def find_collectives(
     is shared with whoever else compares texts of this history. `backend` tells what times to
     expect where the texts do not name the device, `meshes` are those of `find_meshes`.
     """
-    traces = _Traces(history, CollectiveTracer(history, loops, differ or Differ()))
+    traces = _Traces(history, loops, differ or Differ())
     position = len(history.dumps) - 1
     module = history.last.module
     enclosing = enclosing_loops(module, loops, position)
@@ -66,7 +67,7 @@ def find_collectives(
     for site in sites:
         groups = site.operation.replica_groups
         sightings = traces.of(site)
-        source, source_from = traces.source_of(site, sightings)
+        placed = traces.source_of(site, sightings)
         pairs = pairs_of(module, site.operation)
         axes, axes_from = namer.axes_of(site.operation)
         runs = counter.of(site.computation)
@@ -81,8 +82,9 @@ def find_collectives(
                 replica_groups=None if groups is None else groups.text,
                 channel_id=site.operation.channel_id,
                 loop=enclosing.get(site.computation.name),
-                source=source,
-                source_from=source_from,
+                source=None if placed is None else placed.source,
+                source_from=None if placed is None else placed.dump,
+                source_how=None if placed is None else placed.how,
                 is_async=site.pair is not None and not site.pair.is_sync,
                 window=windows.of(site),
                 groups=devices_of(module, site.operation) or chains_of(pairs),
@@ -234,10 +236,13 @@ def _wrapped_computations(
 class _Traces:
     """Sites followed back through all texts, and source places found on the way."""
 
-    def __init__(self, history: ModuleHistory, tracer: CollectiveTracer) -> None:
+    def __init__(
+        self, history: ModuleHistory, loops: Sequence[LoopHistory], differ: Differ
+    ) -> None:
         self._history = history
         self._left = _MOST_TRACED
-        self.tracer = tracer
+        self._repairer = SourceRepairer(history, loops)
+        self.tracer = CollectiveTracer(history, loops, differ)
 
     def of(self, site: _Site) -> tuple[Sighting, ...]:
         """The site in all texts, the last first; nothing for what comes after very many."""
@@ -246,16 +251,17 @@ class _Traces:
         self._left -= 1
         return self.tracer.sightings(site.computation, site.instruction)
 
-    def source_of(
-        self, site: _Site, sightings: Sequence[Sighting]
-    ) -> tuple[Source | None, int | None]:
-        """The place and the position of the text that states it."""
+    def source_of(self, site: _Site, sightings: Sequence[Sighting]) -> Placed | None:
+        """The place that a text states, the newest first; else one that is inferred."""
+        last = len(self._history.dumps) - 1
         stated = source_of(self._history.last.module, site.operation)
-        for dump, _, instruction in sightings:
+        for dump, _, instruction in sightings or ((last, site.computation, site.instruction),):
             found = source_of(self._history.dumps[dump].module, instruction) or stated
             if found is not None:
-                return found, dump
-        return stated, None if stated is None else len(self._history.dumps) - 1
+                return Placed(found, dump, "stated" if dump == last else "earlier_text")
+        return self._repairer.of(last, site.inner, site.operation) or self._repairer.of(
+            last, site.computation, site.instruction
+        )
 
 
 def enclosing_loops(

@@ -10,14 +10,9 @@ for predicting a step's time. The peaks are those of dense bf16 products; f32 pr
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from app.model.device import DeviceFigure, Standing, TargetDevice
+from app.model.device import DeviceFigure, FigureName, Standing, TargetDevice
 from app.model.dump import ModuleHistory, TargetConfig
-
-_Figure = Literal[
-    "cores", "clock_hz", "memory_bytes", "memory_bandwidth", "peak_flops", "link_bandwidth"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ def described_device(history: ModuleHistory, backend: str | None) -> TargetDevic
         sheet = ("assumed", f"stand-in for any {backend}")
     stated: tuple[Standing, str] = ("stated", target.file)
     bandwidth = stated if target.memory_bandwidth else sheet
-    rows: tuple[tuple[_Figure, float | None, tuple[Standing, str]], ...] = (
+    rows: tuple[tuple[FigureName, float | None, tuple[Standing, str]], ...] = (
         ("cores", target.cores, stated),
         ("clock_hz", target.clock_hz, stated),
         ("memory_bytes", target.memory_bytes, stated),

@@ -17,7 +17,8 @@ from app.analysis.dataflow import Value
 from app.analysis.memory_curve import curve_of
 from app.analysis.occupancy import Stay, busiest
 from app.analysis.peak_shares import shares_of
-from app.analysis.sources import op_name_of, repaired_source
+from app.analysis.source_repair import SourceRepairer
+from app.analysis.sources import op_name_of
 from app.model.dump import (
     Allocation,
     BufferAssignment,
@@ -36,7 +37,7 @@ from app.model.memory import (
     MemorySpace,
     StatedPeak,
 )
-from app.model.report import Source
+from app.model.source import Source, SourceHow
 
 SHOWN_BUFFERS = 100
 _SHOWN_SHARING = 50
@@ -104,6 +105,7 @@ class _Profiler:
             for parameter in self._module.entry.parameters
         }
         self._around = enclosing_loops(self._module, loops, here)
+        self._repairer = SourceRepairer(history, loops)
 
     def profile(self) -> MemoryProfile:
         loop_buffers = find_loop_buffers(self._module, self._placement, self._loops)
@@ -179,7 +181,7 @@ class _Profiler:
             position=None if most is None else most.position,
             computation=None if at is None else at.computation.name,
             instruction=None if at is None else at.instruction.name,
-            source=None if at is None else self._source_of(at.instruction.name),
+            source=None if at is None else self._source_of(at.instruction.name)[0],
             classes=_sums((one.class_, one.bytes) for one in held),
             buffers=len(held),
             largest=tuple(self._shown(one) for one in held[:SHOWN_BUFFERS]),
@@ -238,7 +240,7 @@ class _Profiler:
                 class_=held.class_, bytes=held.bytes, allocation=held.allocation.number
             )
         definition = self._sorter.definition(place.buffer.name)
-        source, loop = self._origin(held)
+        source, how, loop = self._origin(held)
         return LiveBuffer(
             class_=held.class_,
             bytes=held.bytes,
@@ -254,31 +256,32 @@ class _Profiler:
             else op_name_of(self._module, definition.instruction),
             loop=loop,
             source=source,
+            source_how=how,
         )
 
-    def _origin(self, held: _Held) -> tuple[Source | None, str | None]:
-        """The line that a buffer is held for, and the id of the loop it belongs to."""
+    def _origin(self, held: _Held) -> tuple[Source | None, SourceHow | None, str | None]:
+        """The line that a buffer is held for, how it is known, and the loop that it belongs to."""
         if held.place is None:
-            return None, None
+            return None, None, None
         name = held.place.buffer.name
         carried = self._sorter.carried(held.place.value)
         if carried is not None:
             element = carried.element
-            return element.source or self._source_of(element.instruction), carried.loop
+            if element.source is not None:
+                return element.source, "loop_body", carried.loop
+            return *self._source_of(element.instruction), carried.loop
         definition = self._sorter.definition(name)
         if definition is None:
-            return None, None
-        return self._source_of(name), self._around.get(definition.computation.name)
+            return None, None, None
+        return *self._source_of(name), self._around.get(definition.computation.name)
 
-    def _source_of(self, name: str | None) -> Source | None:
-        """The place of the instruction of that name, from an earlier text where it was dropped."""
+    def _source_of(self, name: str | None) -> tuple[Source | None, SourceHow | None]:
+        """The place of the instruction of that name, and how it is known."""
         at = None if name is None else self._sorter.definition(name)
         if at is None:
-            return None
-        found = repaired_source(
-            self._history, self._dump.index, at.computation, at.instruction, self._tracked
-        )
-        return None if found is None else found[0]
+            return None, None
+        found = self._repairer.of(self._dump.index, at.computation, at.instruction)
+        return (None, None) if found is None else (found.source, found.how)
 
 
 def _text_of(history: ModuleHistory, stem: str) -> PassDump:

@@ -8,6 +8,7 @@ from app.analysis.opcodes import collective_opcode
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, WhileLoop
 from app.model.report import Collective, Loop, LoopEvent
+from app.model.source import SourceHow
 from hlo_parser import Module
 
 # What JSON readers take; only edited texts send more bytes.
@@ -46,6 +47,7 @@ def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | 
         names=tuple(names),
         source=loop.source,
         source_from=loop.source_from,
+        source_how=_how_known(loop),
         op_name=loop.op_name,
         construct=loop.construct,
         trip_count=last.trip_count,
@@ -61,6 +63,14 @@ def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | 
         carry=describe_carry(module, last),
         collective_bytes=collective_bytes,
     )
+
+
+def _how_known(loop: LoopHistory) -> SourceHow | None:
+    if loop.source is None:
+        return None
+    if loop.source_from is None:
+        return "callees"
+    return "stated" if loop.source_from == loop.last_dump else "earlier_text"
 
 
 def _collectives_of(module: Module, loop: WhileLoop) -> dict[str, int]:

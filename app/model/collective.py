@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from app.model.source import Source, Struct
+from app.model.source import Source, SourceHow, Struct
 
 CollectiveEventKind = Literal[
     "created",
@@ -67,7 +67,8 @@ class CollectiveEvent(Struct, frozen=True, kw_only=True):
 class Collective(Struct, frozen=True, kw_only=True):
     """One collective in a module's last dump; `bytes` leave one device in one execution.
 
-    `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it.
+    `source_from` is the dump in which `source` stands: an earlier one where a pass dropped it;
+    `source_how` is how it is known.
     `groups` are `replica_groups` as devices, where there are few; of a permute the chains and rings
     along which its `pairs` (source and target device) hand data on. `axes` are the mesh axes it
     runs along, `x:(2)4` for a part of one, and `axes_from` what tells them: the `groups` as
@@ -89,6 +90,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     loop: str | None = None
     source: Source | None = None
     source_from: int | None = None
+    source_how: SourceHow | None = None
     is_async: bool = msgspec.field(name="async", default=False)
     window: Window | None = None
     groups: tuple[tuple[int, ...], ...] = ()

@@ -5,6 +5,9 @@ from typing import Literal
 from app.model.source import Struct
 
 Standing = Literal["stated", "inferred", "assumed"]
+FigureName = Literal[
+    "cores", "clock_hz", "memory_bytes", "memory_bandwidth", "peak_flops", "link_bandwidth"
+]
 
 
 class DeviceFigure(Struct, frozen=True, kw_only=True):
@@ -14,9 +17,7 @@ class DeviceFigure(Struct, frozen=True, kw_only=True):
     compute capability), `assumed` where nothing names the device. `origin` says it in words.
     """
 
-    name: Literal[
-        "cores", "clock_hz", "memory_bytes", "memory_bandwidth", "peak_flops", "link_bandwidth"
-    ]
+    name: FigureName
     value: float
     standing: Standing
     origin: str

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from app.model.source import Source, Struct
+from app.model.source import Source, SourceHow, Struct
 
 BufferClass = Literal[
     "parameter",
@@ -55,6 +55,7 @@ class LiveBuffer(Struct, frozen=True, kw_only=True):
     op_name: str | None = None
     loop: str | None = None
     source: Source | None = None
+    source_how: SourceHow | None = None
 
 
 class PeakShare(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from app.model.device import TargetDevice
 from app.model.memory import Memory
 from app.model.mesh import Mesh
 from app.model.source import Frame as Frame
-from app.model.source import Source, Struct
+from app.model.source import Source, SourceCoverage, SourceHow, Struct
 
 SCHEMA_VERSION = 1
 
@@ -130,7 +130,11 @@ class Bend(Struct, frozen=True, kw_only=True):
 
 
 class Module(Struct, frozen=True, kw_only=True):
-    """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning."""
+    """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning.
+
+    `sources` tells of its first text and of its last how many instructions have a place in the
+    program; it is empty for autotuning.
+    """
 
     id: str
     name: str
@@ -138,6 +142,7 @@ class Module(Struct, frozen=True, kw_only=True):
     complete: bool = False
     dumps: tuple[Dump, ...] = ()
     bends: tuple[Bend, ...] = ()
+    sources: tuple[SourceCoverage, ...] = ()
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True):
@@ -194,6 +199,7 @@ class Loop(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     source: Source | None = None
     source_from: int | None = None
+    source_how: SourceHow | None = None
     op_name: str | None = None
     construct: str | None = None
     trip_count: int | None = None

@@ -1,6 +1,14 @@
 """Places in a user's program, and the base of all values that are written to JSON."""
 
+from typing import Literal
+
 import msgspec
+
+SourceHow = Literal["stated", "earlier_text", "callees", "loop_body", "operand", "users", "caller"]
+"""How a place is known: `stated` by the instruction itself, `earlier_text` by the same one before a
+pass dropped it, `callees` by what it runs, `loop_body` by what
+the body of a loop does with the value, `operand` by the value that it hands on, `users` by the
+one line that it is made for, `caller` by what runs the computation that it stands in."""
 
 
 class Struct(msgspec.Struct, frozen=True):
@@ -26,3 +34,18 @@ class Source(Struct, frozen=True, kw_only=True):
     column: int | None = None
     function: str | None = None
     frames: tuple[Frame, ...] = ()
+
+
+class SourceCoverage(Struct, frozen=True, kw_only=True):
+    """How many instructions of the text at position `dump` have a place in the program.
+
+    `inferred` counts those that do not state theirs by how it is known; `none_opcodes` are the
+    commonest of those without one.
+    """
+
+    dump: int
+    instructions: int
+    stated: int
+    inferred: dict[SourceHow, int] = msgspec.field(default_factory=dict[SourceHow, int])
+    none: int = 0
+    none_opcodes: dict[str, int] = msgspec.field(default_factory=dict[str, int])

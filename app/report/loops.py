@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.lanes import nested_order
 from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
-from app.report.program_facts import axes_text, heaviest, runs_text, total_text
+from app.report.program_facts import axes_text, heaviest, line_text, runs_text, total_text
 from app.report.verdict import module_labels
 from app.report.wording import (
     EVENT_GROUPS,
@@ -205,7 +205,7 @@ def _collective_view(
         size=size_text(collective.bytes),
         groups=collective.replica_groups or "",
         loop=loop.name if loop else "",
-        place=place_text(collective.source) if collective.source else "",
+        place=line_text(collective),
         overlap=overlap,
         overlap_kind=kind,
         axes=axes_text(collective),

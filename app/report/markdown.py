@@ -8,7 +8,7 @@ mention people, nor link, nor open HTML. Stays below the size that such places a
 import re
 
 from app.model.report import Collective, Evidence, Finding, Report
-from app.report.program_facts import axes_text, heaviest, sends_text, total_text
+from app.report.program_facts import axes_text, heaviest, line_text, sends_text, total_text
 from app.report.verdict import culprit_text, ranked_findings, verdict_of
 from app.report.wording import (
     CONFIDENCE_WORDS,
@@ -16,7 +16,6 @@ from app.report.wording import (
     counted,
     file_name,
     legible,
-    place_text,
 )
 
 MAX_BYTES = 60_000
@@ -166,7 +165,7 @@ def _collectives_text(collectives: tuple[Collective, ...]) -> str:
             axes_text(item),
             sends_text(item),
             total_text(item),
-            place_text(item.source) if item.source else "",
+            line_text(item),
         )
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     left_out = len(collectives) - _MAX_LISTED

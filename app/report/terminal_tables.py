@@ -15,7 +15,14 @@ from rich.text import Text
 from app.model.report import Coverage, Loop, Module, Report
 from app.report.loops import loop_story
 from app.report.passes import events_by_dump
-from app.report.program_facts import axes_text, heaviest, meshes_text, sends_text, total_text
+from app.report.program_facts import (
+    axes_text,
+    heaviest,
+    line_text,
+    meshes_text,
+    sends_text,
+    total_text,
+)
 from app.report.verdict import main_module, releases_text, target_text
 from app.report.wording import (
     counted,
@@ -77,7 +84,7 @@ def _print_collectives(report: Report, console: Console) -> None:
             Text(axes_text(item) or "-", overflow="fold"),
             Text(sends_text(item)),
             Text(total_text(item)),
-            Text(place_text(item.source) if item.source else "-", overflow="fold"),
+            Text(line_text(item) or "-", overflow="fold"),
         )
     console.print(table)
     _print_left_out(len(report.collectives), _MAX_COLLECTIVES, "collectives", console)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from app.model.device import DeviceFigure, FigureName, Standing, TargetDevice
 from app.model.mesh import Mesh, MeshAxis
 from app.model.report import (
     Collective,
@@ -32,6 +33,7 @@ from app.model.report import (
     Window,
     Workaround,
 )
+from app.model.source import SourceCoverage
 
 MODULE = "module_0000.jit_train"
 PROGRAM = "/home/me/job/prog1.py"
@@ -90,9 +92,37 @@ def crash_report() -> Report:
                 "xla_gpu_graph_level": "0",
             },
             flags_from=("command line",),
+            device=TargetDevice(
+                name="NVIDIA H100",
+                standing="stated",
+                origin="gpu_target_config.pbtxt",
+                figures=(
+                    _figure("cores", 132, "stated"),
+                    _figure("clock_hz", 1.98e9, "stated"),
+                    _figure("memory_bytes", 80 << 30, "stated"),
+                    _figure("memory_bandwidth", 3.35e12, "stated"),
+                    _figure("peak_flops", 989e12, "inferred"),
+                    _figure("link_bandwidth", 450e9, "inferred"),
+                ),
+            ),
         ),
         modules=(
-            Module(id=MODULE, name="jit_train", dumps=crash_dumps()),
+            Module(
+                id=MODULE,
+                name="jit_train",
+                dumps=crash_dumps(),
+                sources=(
+                    SourceCoverage(dump=0, instructions=1_667, stated=1_000, inferred={}, none=667),
+                    SourceCoverage(
+                        dump=len(crash_dumps()) - 1,
+                        instructions=908,
+                        stated=545,
+                        inferred={"operand": 300, "users": 27},
+                        none=36,
+                        none_opcodes={"parameter": 36},
+                    ),
+                ),
+            ),
             small_module(1, "jit__threefry_split"),
             small_module(2, "jit_convert_element_type"),
         ),
@@ -272,6 +302,10 @@ def loop(
     )
 
 
+def _figure(name: FigureName, value: float, standing: Standing) -> DeviceFigure:
+    return DeviceFigure(name=name, value=value, standing=standing, origin="a file")
+
+
 def crash_collectives() -> tuple[Collective, ...]:
     last = len(crash_dumps()) - 1
     return (
@@ -304,6 +338,7 @@ def crash_collectives() -> tuple[Collective, ...]:
             source=Source(file=PROGRAM, line=25),
             axes=("axis_0", "axis_1"),
             axes_from="shardings",
+            source_how="operand",
             executions=2,
             conditional=True,
             total_bytes=7_168,
@@ -548,17 +583,23 @@ def hostile_report() -> Report:
         "parent",
         "trip_count_how",
         "axes_from",
+        "source_how",
         "standing",
     }
 
     def spoil(value: object, key: str) -> object:
         if isinstance(value, dict):
             items: dict[str, object] = value
+            if key == "inferred":
+                return items
+            if key == "figures":
+                return {**{n: spoil(i, n) for n, i in items.items()}, "name": items["name"]}
             if key in ("flags", "counts", "collectives", "kinds"):
                 return {f"{name}{text}": spoil(item, "value") for name, item in items.items()}
             return {name: spoil(item, name) for name, item in items.items()}
         if isinstance(value, list | tuple):
-            return [spoil(item, key if isinstance(item, str) else "") for item in value]
+            inner = key if key == "figures" else ""
+            return [spoil(item, key if isinstance(item, str) else inner) for item in value]
         # `role` is a fixed word in a module and free text in a culprit.
         fixed = key in kept or (key == "role" and value in ("user", "helper", "autotuning"))
         return f"{value}{text}" if isinstance(value, str) and not fixed else value
