@@ -31,6 +31,7 @@ class Computation:
     """One computation; immutable, holds at least one instruction."""
 
     __slots__ = (
+        "_calling",
         "_offsets",
         "_parameters",
         "_positions",
@@ -79,6 +80,7 @@ class Computation:
         self._users: Mapping[str, tuple[Instruction, ...]] | None = None
         self._parameters: tuple[Instruction, ...] | None = None
         self._root: Instruction | None = None
+        self._calling: tuple[Instruction, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Computation {self.name}, {len(self.instructions)} instructions>"
@@ -114,6 +116,14 @@ class Computation:
                 and (number := instruction.parameter_number) is not None
             ]
             found = self._parameters = tuple(entry[2] for entry in sorted(numbered, key=_by_number))
+        return found
+
+    @property
+    def calling(self) -> tuple[Instruction, ...]:
+        """The instructions that name computations, in text order."""
+        found = self._calling
+        if found is None:
+            found = self._calling = tuple([i for i in self.instructions if i.callees])
         return found
 
     def _by_name(self) -> dict[str, int]:

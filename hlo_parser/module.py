@@ -161,9 +161,11 @@ class Module:
     def callees(self, instruction: Instruction) -> tuple[tuple[str, Computation], ...]:
         """Role and computation of each call; names this module does not hold are left out."""
         return tuple(
-            (callee.role, computation)
-            for callee in instruction.callees
-            if (computation := self.get(callee.name)) is not None
+            [
+                (callee.role, computation)
+                for callee in instruction.callees
+                if (computation := self.get(callee.name)) is not None
+            ]
         )
 
     def callers(self, name: str) -> tuple[tuple[Computation, Instruction], ...]:
@@ -172,8 +174,8 @@ class Module:
         if callers is None:
             collected: dict[str, list[tuple[Computation, Instruction]]] = {}
             for computation in self.computations:
-                for instruction in computation.instructions:
-                    for callee in dict.fromkeys(c.name for c in instruction.callees):
+                for instruction in computation.calling:
+                    for callee in dict.fromkeys([c.name for c in instruction.callees]):
                         collected.setdefault(callee, []).append((computation, instruction))
             callers = self._callers = {key: tuple(found) for key, found in collected.items()}
         return callers.get(name, ())

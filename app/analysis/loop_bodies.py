@@ -6,7 +6,7 @@ their contents are. Names never take part.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -84,10 +84,11 @@ class _Own:
 
 
 class ContentReader:
-    """Contents of computations; what one text of a computation holds itself is read once."""
+    """Contents of computations; what texts share is read and summed once."""
 
     def __init__(self) -> None:
         self._own: dict[Computation, _Own] = {}
+        self._sums: dict[tuple[Computation, tuple[int, ...]], tuple[Content, list[Content]]] = {}
 
     def of_module(self, module: Module) -> "ModuleContents":
         """Contents with calls resolved as this module's text resolves them."""
@@ -99,6 +100,22 @@ class ContentReader:
         if known is None:
             known = self._own[computation] = _read_own(computation)
         return known
+
+    def sum(self, computation: Computation, inner: list[Content]) -> Content:
+        """What the computation holds, together with that of its callees."""
+        content = self.own(computation).content
+        if not inner:
+            return content
+        # Contents are kept beside the sum: an id is given again when its object is gone.
+        key = computation, tuple(map(id, inner))
+        known = self._sums.get(key)
+        if known is None:
+            total = Content(content.operations.copy(), content.marks.copy())
+            for callee in inner:
+                total.operations.update(callee.operations)
+                total.marks.update(callee.marks)
+            known = self._sums[key] = total, inner
+        return known[0]
 
 
 class ModuleContents:
@@ -128,7 +145,8 @@ class ModuleContents:
             if missing:
                 pending.extend(missing)
                 continue
-            self._known[current.name] = self._sum(current, callees)
+            inner = [self._known[c.name] for c in callees if c.name in self._known]
+            self._known[current.name] = self._reader.sum(current, inner)
             pending.pop()
         return self._known[computation.name]
 
@@ -138,16 +156,6 @@ class ModuleContents:
             for instruction in self._reader.own(computation).opened
             for _, callee in self.module.callees(instruction)
         ]
-
-    def _sum(self, computation: Computation, callees: Iterable[Computation]) -> Content:
-        own = self._reader.own(computation).content
-        total = Content(own.operations.copy(), own.marks.copy())
-        for callee in callees:
-            inner = self._known.get(callee.name)
-            if inner is not None:
-                total.operations.update(inner.operations)
-                total.marks.update(inner.marks)
-        return total
 
 
 def kind_of(shape: Shape) -> str:

@@ -24,9 +24,19 @@ from app.model.report import Source
 from hlo_parser import Computation, Module
 
 
-def follow_loops(history: ModuleHistory) -> tuple[LoopHistory, ...]:
+class LoopReaders:
+    """What reads loops and bodies; one may serve all modules of a dump, which share texts."""
+
+    def __init__(self) -> None:
+        self.finder: LoopFinder = LoopFinder()
+        self.contents: ContentReader = ContentReader()
+
+
+def follow_loops(
+    history: ModuleHistory, readers: LoopReaders | None = None
+) -> tuple[LoopHistory, ...]:
     """All loops of the module, in the order in which they first appear."""
-    follower = _Follower(history)
+    follower = _Follower(history, readers or LoopReaders())
     for position in range(len(history.dumps)):
         follower.read(position)
     return follower.finish()
@@ -51,10 +61,12 @@ class _Track:
 class _Text:
     """One text of the module with its loops and what they are compared by."""
 
-    def __init__(self, module: Module, finder: LoopFinder, reader: ContentReader) -> None:
+    def __init__(
+        self, module: Module, loops: Sequence[PlacedLoop], contents: ModuleContents
+    ) -> None:
         self.module = module
-        self.loops: Sequence[PlacedLoop] = finder.find(module)
-        self.contents: ModuleContents = reader.of_module(module)
+        self.loops = loops
+        self.contents = contents
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -75,11 +87,10 @@ class _Text:
 
 
 class _Follower:
-    def __init__(self, history: ModuleHistory) -> None:
+    def __init__(self, history: ModuleHistory, readers: LoopReaders) -> None:
         self._history = history
         self._passes = changed_by(history)
-        self._finder = LoopFinder()
-        self._reader = ContentReader()
+        self._readers = readers
         self._tracks: list[_Track] = []
         self._ids: Counter[str] = Counter()
         self._text: _Text | None = None
@@ -87,14 +98,20 @@ class _Follower:
 
     def read(self, position: int) -> None:
         """Takes the next text in."""
-        text = _Text(self._history.dumps[position].module, self._finder, self._reader)
-        if self._text is None:
+        module, before = self._history.dumps[position].module, self._text
+        if before is not None and before.module.computations == module.computations:
+            # Frame tables may differ: where the loops stand is asked anew.
+            text = _Text(module, before.loops, before.contents)
+        else:
+            contents = self._readers.contents.of_module(module)
+            text = _Text(module, self._readers.finder.find(module), contents)
+        if before is None:
             for placed in text.loops:
                 track = self._begin(placed.loop, None)
                 self._note(track, position, Change("created", "there in the first text"))
                 self._current.append(track)
-        else:
-            self._current = self._advance(self._text, text, position)
+        elif text.contents is not before.contents:
+            self._current = self._advance(before, text, position)
         self._text = text
         for track, placed in zip(self._current, text.loops, strict=True):
             track.parent = None if placed.parent is None else self._current[placed.parent]

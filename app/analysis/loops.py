@@ -8,7 +8,7 @@ so is a while whose condition or body the text does not hold. Pure functions of 
 from dataclasses import dataclass
 
 from app.analysis.dataflow import invariant_elements
-from app.analysis.trip_counts import trip_count
+from app.analysis.trip_counts import TripReader
 from app.model.facts import WhileLoop
 from hlo_parser import Computation, Instruction, Module
 
@@ -40,12 +40,19 @@ class LoopFinder:
     """Finds loops in the texts of one history, reading the computations they share once."""
 
     def __init__(self) -> None:
+        self._found: dict[tuple[Computation, ...], tuple[PlacedLoop, ...]] = {}
         self._holding: dict[Computation, bool] = {}
-        self._calling: dict[Computation, tuple[Instruction, ...]] = {}
         self._invariant: dict[Computation, frozenset[int]] = {}
+        self._trips = TripReader()
 
     def find(self, module: Module) -> tuple[PlacedLoop, ...]:
         """All loops, outermost first, loops of one depth in text order."""
+        known = self._found.get(module.computations)
+        if known is None:
+            known = self._found[module.computations] = self._find(module)
+        return known
+
+    def _find(self, module: Module) -> tuple[PlacedLoop, ...]:
         if not any(map(self._holds_while, module.computations)):
             return ()
         placed: list[PlacedLoop] = []
@@ -81,7 +88,7 @@ class LoopFinder:
         found: list[tuple[_Reached, Instruction]] = []
         # Grows while it is walked: called computations belong to the same level.
         for place in level:
-            for instruction in self._calling_instructions(place.computation):
+            for instruction in place.computation.calling:
                 if instruction.opcode == "while":
                     found.append((place, instruction))
                     continue
@@ -102,7 +109,7 @@ class LoopFinder:
         parent: str | None,
         depth: int,
     ) -> WhileLoop:
-        trips = trip_count(module, computation, instruction, condition, body)
+        trips = self._trips.of(module, computation, instruction, condition, body)
         shape = instruction.shape
         return WhileLoop(
             name=instruction.name,
@@ -122,15 +129,8 @@ class LoopFinder:
     def _holds_while(self, computation: Computation) -> bool:
         known = self._holding.get(computation)
         if known is None:
-            known = any(instruction.opcode == "while" for instruction in computation.instructions)
+            known = any(instruction.opcode == "while" for instruction in computation.calling)
             self._holding[computation] = known
-        return known
-
-    def _calling_instructions(self, computation: Computation) -> tuple[Instruction, ...]:
-        known = self._calling.get(computation)
-        if known is None:
-            known = tuple(i for i in computation.instructions if i.callees)
-            self._calling[computation] = known
         return known
 
     def _invariant_elements(self, body: Computation) -> frozenset[int]:

@@ -73,10 +73,47 @@ def carried_elements(computation: Computation) -> Scope:
     return Scope(computation, parameter)
 
 
+class Consulted:
+    """A module as one answer sees it, which keeps what the answer rests on.
+
+    Equal computations are one object, so in another text the answer is the same where the names
+    it followed mean the same computations and those it looked outside of have the same callers.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._callees: dict[Instruction, tuple[tuple[str, Computation], ...]] = {}
+        self._callers: dict[str, tuple[tuple[Computation, Instruction], ...]] = {}
+
+    def callees(self, instruction: Instruction) -> tuple[tuple[str, Computation], ...]:
+        """As `Module.callees`."""
+        found = self._callees.get(instruction)
+        if found is None:
+            found = self._callees[instruction] = self._module.callees(instruction)
+        return found
+
+    def callers(self, name: str) -> tuple[tuple[Computation, Instruction], ...]:
+        """As `Module.callers`."""
+        found = self._callers.get(name)
+        if found is None:
+            found = self._callers[name] = self._module.callers(name)
+        return found
+
+    def leave(self) -> None:
+        """Let go of the module, when everything was asked."""
+        del self._module
+
+    def holds_in(self, module: Module) -> bool:
+        """Whether the module gives the answers that were given."""
+        return all(
+            module.callees(instruction) == found for instruction, found in self._callees.items()
+        ) and all(module.callers(name) == found for name, found in self._callers.items())
+
+
 class ScalarReader:
     """Reads scalars of one module; one object answers one question (its budget is spent)."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module | Consulted) -> None:
         self._module = module
         self._steps = _MAX_STEPS
         self._depth = 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from app.analysis.scalars import (
+    Consulted,
     Linear,
     NextElements,
     ScalarReader,
@@ -57,20 +58,45 @@ class _Comparison:
     element_type: str
 
 
-def trip_count(
-    module: Module,
-    computation: Computation,
-    loop: Instruction,
-    condition: Computation,
-    body: Computation,
-) -> TripCount:
-    """The trip count of the while `loop` of `computation`; XLA's own statement comes first."""
-    stated, stated_induction = stated_trip_count(loop)
-    proven = _proven(module, computation, loop, condition, body)
-    induction = proven.induction or stated_induction
-    if stated is not None:
-        return TripCount(induction, stated, "backend_config")
-    return TripCount(induction, proven.count, proven.how)
+class TripReader:
+    """Trip counts of the whiles of many texts; what a proof rests on is looked at once."""
+
+    def __init__(self) -> None:
+        self._proven: dict[tuple[object, ...], list[tuple[Consulted, TripCount]]] = {}
+
+    def of(
+        self,
+        module: Module,
+        computation: Computation,
+        loop: Instruction,
+        condition: Computation,
+        body: Computation,
+    ) -> TripCount:
+        """The trip count of the while `loop` of `computation`; XLA's own statement comes first."""
+        stated, stated_induction = stated_trip_count(loop)
+        proven = self._proof(module, computation, loop, condition, body)
+        induction = proven.induction or stated_induction
+        if stated is not None:
+            return TripCount(induction, stated, "backend_config")
+        return TripCount(induction, proven.count, proven.how)
+
+    def _proof(
+        self,
+        module: Module,
+        computation: Computation,
+        loop: Instruction,
+        condition: Computation,
+        body: Computation,
+    ) -> TripCount:
+        known = self._proven.setdefault((computation, loop, condition, body), [])
+        for consulted, proven in known:
+            if consulted.holds_in(module):
+                return proven
+        consulted = Consulted(module)
+        proven = _proven(ScalarReader(consulted), computation, loop, condition, body)
+        consulted.leave()
+        known.append((consulted, proven))
+        return proven
 
 
 def stated_trip_count(loop: Instruction) -> tuple[int | None, Induction | None]:
@@ -137,13 +163,12 @@ def _holds(value: int, direction: Direction, bound: int) -> bool:
 
 
 def _proven(
-    module: Module,
+    reader: ScalarReader,
     computation: Computation,
     loop: Instruction,
     condition: Computation,
     body: Computation,
 ) -> TripCount:
-    reader = ScalarReader(module)
     comparison = _comparison(reader, condition)
     if comparison is None:
         return TripCount()

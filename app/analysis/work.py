@@ -27,14 +27,17 @@ Place = tuple[str, str]
 
 
 def measure_work(
-    history: ModuleHistory, loops: Sequence[LoopHistory] | None = None
+    history: ModuleHistory,
+    loops: Sequence[LoopHistory] | None = None,
+    reader: "WorkReader | None" = None,
 ) -> tuple[Work, ...]:
     """The work of each text of a module, in order.
 
     `loops` are those of `follow_loops`, which know the trip counts; without them they are looked
-    for. A loop whose text does not tell its trips any more runs as often as before.
+    for. A loop whose text does not tell its trips any more runs as often as before. A `reader`
+    may serve several modules of one dump.
     """
-    reader = WorkReader()
+    reader = reader or WorkReader()
     if loops is None:
         finder = LoopFinder()
         trips = [
@@ -97,17 +100,27 @@ _NOTHING = _Total()
 
 
 class WorkReader:
-    """Measures texts of one history; computations that they share are read once."""
+    """Measures texts; computations that they share are read once."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[Computation, int, int], _Own] = {}
+        self._works: dict[tuple[object, ...], Work] = {}
 
     def of_module(self, module: Module, trips: Mapping[Place, int | None]) -> Work:
         """The work of one execution of the entry; `trips` are the known trip counts."""
+        devices = module.header.num_partitions, module.header.replica_count
+        key = module.computations, devices, frozenset(trips.items())
+        known = self._works.get(key)
+        if known is None:
+            known = self._works[key] = self._measure(module, devices, trips)
+        return known
+
+    def _measure(
+        self, module: Module, devices: tuple[int, int], trips: Mapping[Place, int | None]
+    ) -> Work:
         totals: dict[str, _Total] = {}
         counted_once = uncounted = 0
-        for computation in self._callees_first(module):
-            own = self._read(module, computation)
+        for computation, own in self._callees_first(module, devices):
             uncounted += own.uncounted
             total = _Total(own.flops, own.collective_bytes)
             for call in own.calls:
@@ -127,30 +140,33 @@ class WorkReader:
             uncounted=uncounted,
         )
 
-    def _read(self, module: Module, computation: Computation) -> _Own:
+    def _read(self, module: Module, devices: tuple[int, int], computation: Computation) -> _Own:
         """What the computation does itself, in modules with as many devices as this one."""
-        key = computation, module.header.num_partitions, module.header.replica_count
+        key = computation, *devices
         known = self._own.get(key)
         if known is None:
             known = self._own[key] = _read_own(module, computation)
         return known
 
-    def _callees_first(self, module: Module) -> Iterator[Computation]:
+    def _callees_first(
+        self, module: Module, devices: tuple[int, int]
+    ) -> Iterator[tuple[Computation, _Own]]:
         """What the entry reaches, each after all that it runs; calls in a circle are cut."""
         pending = [module.entry]
-        entered: set[str] = set()
+        entered: dict[str, _Own] = {}
         left: set[str] = set()
         while pending:
             here = pending[-1]
             if here.name not in entered:
-                entered.add(here.name)
-                for call in self._read(module, here).calls:
-                    pending += [c for _, c in module.callees(call) if c.name not in entered]
-                continue
+                own = entered[here.name] = self._read(module, devices, here)
+                if own.calls:
+                    for call in own.calls:
+                        pending += [c for _, c in module.callees(call) if c.name not in entered]
+                    continue
             pending.pop()
             if here.name not in left:
                 left.add(here.name)
-                yield here
+                yield here, entered[here.name]
 
 
 def _called(module: Module, call: Instruction, totals: Mapping[str, _Total]) -> _Total:

@@ -246,11 +246,11 @@ class _Loader:
 
     def _parse(self, file: FileName, text: Text) -> None:
         name = file.name
-        if not text.text.strip():
+        if not text.data.strip():
             self._inventory.skip(name.file, "empty", "the text is empty", text.byte_size)
             return
         try:
-            module = parse_module(text.text, interner=self._interner)
+            module = parse_module(text.data, interner=self._interner)
         except HloSyntaxError as error:
             self._inventory.skip(name.file, "not_hlo", error.message, text.byte_size)
             return
@@ -275,7 +275,7 @@ class _Loader:
 
     def _tell(self, read: ReadProto | RefusedProto | Twin | None) -> None:
         if isinstance(read, ReadProto):
-            text = Text("", read.byte_size, False, ())
+            text = Text(b"", read.byte_size, False, ())
             self._keep(read.name, read.module, text, from_proto=True)
             self._inventory.note("proto", read.name.file)
         elif isinstance(read, Twin):

@@ -14,10 +14,16 @@ from dataclasses import dataclass
 class Text:
     """A member's text; `long_lines` are 1-based numbers and byte sizes of the lines left out."""
 
-    text: str
+    data: bytes
+    """UTF-8, whatever the member's encoding was."""
     byte_size: int
     is_odd: bool
     long_lines: tuple[tuple[int, int], ...]
+
+    @property
+    def text(self) -> str:
+        """The text decoded; not kept."""
+        return self.data.decode()
 
 
 def read_text(pieces: Iterator[bytes], max_line_bytes: int) -> Text:
@@ -42,8 +48,8 @@ def read_text(pieces: Iterator[bytes], max_line_bytes: int) -> Text:
                 start = len(kept)
     if dropping:
         long_lines.append((kept.count(b"\n") + 1, dropping))
-    text, is_odd = decode(kept)
-    return Text(text, size, is_odd, tuple(long_lines))
+    data, is_odd = tidy(kept)
+    return Text(data, size, is_odd, tuple(long_lines))
 
 
 def _lines(piece: bytes) -> list[bytes]:
@@ -63,19 +69,21 @@ def _add_part(part: bytes, kept: bytearray, start: int, dropping: int, limit: in
     return dropped
 
 
-def decode(data: bytearray) -> tuple[str, bool]:
-    """The text of `data` (which is used up), and whether it is oddly encoded."""
+def tidy(data: bytearray) -> tuple[bytes, bool]:
+    """The text of `data` (which is used up) in UTF-8, and whether it was oddly encoded."""
     if data.startswith(codecs.BOM_UTF8):
         del data[: len(codecs.BOM_UTF8)]
     elif (encoding := _utf16_of(data)) is not None:
-        return _tidy(data.decode(encoding, errors="backslashreplace")), True
-    try:
-        text, is_odd = data.decode(), False
-    except UnicodeDecodeError:
-        text, is_odd = data.decode(errors="backslashreplace"), True
-    if "\0" in text:
-        text, is_odd = text.replace("\0", "\\x00"), True
-    return _tidy(text), is_odd
+        return _tidy(data.decode(encoding, errors="backslashreplace").encode()), True
+    is_odd = False
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            data, is_odd = bytearray(data.decode(errors="backslashreplace").encode()), True
+    if b"\0" in data:
+        data, is_odd = data.replace(b"\0", b"\\x00"), True
+    return _tidy(bytes(data)), is_odd
 
 
 def _utf16_of(data: bytearray) -> str | None:
@@ -88,5 +96,5 @@ def _utf16_of(data: bytearray) -> str | None:
     return None
 
 
-def _tidy(text: str) -> str:
-    return text.replace("\r\n", "\n") if "\r" in text else text
+def _tidy(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n") if b"\r" in data else data
