@@ -4,8 +4,10 @@ Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. 
 stands in its own room; here they are put in order.
 """
 
+import gc
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -125,6 +127,21 @@ def examine(
     contents = (
         load_dump(source, settings=settings, name=name, progress=progress) if source else None
     )
+    with _set_apart():
+        return _examined(contents, question, progress)
+
+
+@contextmanager
+def _set_apart() -> Generator[None]:
+    # What was parsed makes no cycles: looking through it again and again takes a tenth of the time.
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _examined(contents: DumpContents | None, question: Question, progress: Progress) -> Analysis:
     log = merge_logs([_read(entry) for entry in question.logs])
     facts = gather_facts(contents, log, question, progress)
     progress("rules", 0, None)
