@@ -7,6 +7,8 @@ import msgspec
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.ingest import Progress
+from app.views.diff_panes import PaneRows
+from app.views.diff_rows import pane_rows
 from app.views.pass_diff import PassDiff, diff_of_computation, diff_view
 
 
@@ -43,3 +45,35 @@ def difference(
     if computation:
         found = diff_of_computation(found, computation)
     return diff_view(before, after, found)
+
+
+def write_pane_rows(
+    progress: Progress,
+    *,
+    bundle: str,
+    module_id: str,
+    texts: tuple[int, int],
+    computation: str,
+    answer: str,
+) -> None:
+    """Write the rows of two texts side by side as JSON to the file `answer`.
+
+    All computations have rows, whatever `computation` says.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    del progress, computation
+    with Bundle.open(Path(bundle)) as opened:
+        found = pane_rows_of(opened, module_id, texts)
+    Path(answer).write_bytes(msgspec.json.encode(found))
+
+
+def pane_rows_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> PaneRows:
+    """The rows of two texts side by side.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    before, after = (bundle.parse(module_id, index) for index in texts)
+    return pane_rows(before, after, diff_modules(before, after))

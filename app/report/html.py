@@ -11,7 +11,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import jinja2
 from markupsafe import Markup
@@ -25,7 +24,7 @@ from app.report.lanes import lanes_view
 from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
 from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
-from app.report.passes import events_by_dump, timeline_view
+from app.report.passes import changed_texts, events_by_dump, timeline_view
 from app.report.verdict import main_module, module_labels, verdict_of
 from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
@@ -232,33 +231,23 @@ def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:
                 "id": module.id,
                 "name": legible(labels[module.id]),
                 "texts": [legible(numbered_pass(dump)) for dump in module.dumps],
-                "changed": _changed_texts(module),
+                "changed": changed_texts(module),
             }
-            for position, module in _readable_modules(report)
+            for position, module in readable_modules(report)
         ],
     }
-
-
-def _changed_texts(module: Module) -> list[int]:
-    """Positions of the texts that differ from the one before, as far as counts tell."""
-    return [
-        after.index
-        for before, after in pairwise(module.dumps)
-        if after.changed
-        or (before.instructions, before.computations) != (after.instructions, after.computations)
-    ]
 
 
 def _text_links(report: Report) -> dict[str, str]:
     return {
         dump.file: f"#text/{position}/{index}"
-        for position, module in _readable_modules(report)
+        for position, module in readable_modules(report)
         for index, dump in enumerate(module.dumps)
     }
 
 
-def _readable_modules(report: Report) -> list[tuple[int, Module]]:
-    """The modules whose texts the page can show, the one that matters most first."""
+def readable_modules(report: Report) -> list[tuple[int, Module]]:
+    """The modules whose texts a page can show with their positions, the most telling first."""
     main = main_module(report)
     modules = [item for item in enumerate(report.modules) if item[1].dumps]
     modules.sort(key=lambda item: (item[1] is not main, item[1].role != "user"))

@@ -193,6 +193,16 @@ def _round_ticks(largest: int) -> tuple[int, ...]:
     return tuple(step * number for number in range(max(-(-largest // step), 1) + 1))
 
 
+def changed_texts(module: Module) -> list[int]:
+    """Positions of the texts that differ from the one before, as far as counts tell."""
+    return [
+        after.index
+        for before, after in itertools.pairwise(module.dumps)
+        if after.changed
+        or (before.instructions, before.computations) != (after.instructions, after.computations)
+    ]
+
+
 def collective_counts(dump: Dump) -> dict[str, int]:
     """The collectives of a text, by opcode."""
     return {opcode: number for opcode, number in dump.counts.items() if opcode in COLLECTIVES}

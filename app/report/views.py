@@ -6,10 +6,11 @@ Knows the addresses below the report's own and the words for them; makes no page
 from dataclasses import dataclass
 from typing import Literal
 
-View = Literal["report", "memory", "graph"]
+View = Literal["report", "diff", "memory", "graph"]
 
 _PATHS: dict[View, tuple[str, str]] = {
     "report": ("", "Report"),
+    "diff": ("/diff", "Diff"),
     "memory": ("/memory", "Memory"),
     "graph": ("/graph", "Graph"),
 }

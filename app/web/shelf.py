@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bundle import Bundle
+from app.web.pane_shelf import PaneShelf
 
 MAX_TEXT_BYTES = 64 << 20
 """Bytes of a text that is parsed for a page; a larger one can only be downloaded."""
@@ -23,11 +24,15 @@ class _Copy:
 
 
 class Shelf:
-    """Opens bundles by their blob's digest; what is parsed of one is shared by its readers."""
+    """Opens bundles by their blob's digest; what is parsed of one is shared by its readers.
+
+    `panes` keeps pairs of texts that were aligned, which outlive the bundle they came from.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._copies: OrderedDict[str, _Copy] = OrderedDict()
+        self.panes = PaneShelf()
 
     @contextmanager
     def borrow(self, digest: str, path: Path) -> Generator[Bundle]:
