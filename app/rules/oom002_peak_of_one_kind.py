@@ -11,13 +11,17 @@ fails when the next size of batch comes.
 
 ## How we know
 From the buffer assignment and the live ranges of the final text: which buffers live at the peak,
-what defines them, and what is done to them. Donations stand in the header of the final text: as
-`buffer_donor` while no output was found for them, else as `input_output_alias`.
+what defines them, and what is done to them. What a loop stacks is told as the element of its tuple
+with the instruction that writes or reads the slices; that it is kept for the gradient stands in
+JAX's names. Donations stand in the header of the final text: as `buffer_donor` while no output was
+found for them, else as `input_output_alias`.
 
 ## What to do
-Stacked: jax.checkpoint around the body, with a policy that keeps less. Gathered: keep the value
-sharded, or gather it later or in parts. Copies: give the value the layout or the type it is used
-with. Donated: let an output have the shape, type and sharding of the input, or do not donate it.
+Kept for the gradient: jax.checkpoint around the body, with a policy that keeps less. Given back by
+each iteration: give back less, or fold it into the carry. Read slice by slice: shard it. Gathered:
+keep the value sharded, or gather it later or in parts. Copies: give the value the layout or the
+type it is used with. Donated: let an output have the shape, type and sharding of the input, or do
+not donate it.
 
 ## Limits
 A large part of a small peak is no fault; the memory of the device is not in the dump. Buffers that
@@ -29,16 +33,19 @@ EnzymeAD/Enzyme-JAX#1363.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from app import knowledge
 from app.analysis.peak_causes import Cause, PeakCause, find_peak_causes
-from app.model.dump import ModuleHistory
+from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts, MemoryProfile
+from app.model.memory import LiveBuffer
 from app.model.report import Finding, Workaround
 from app.rules.amounts import bytes_in_words, part_in_words
 from app.rules.citing import dump_evidence, place
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
+from app.rules.stacked_arrays import Stacked, advice, name_stacked, shares_in_words, stacked_of
 
 _LEAST_PEAK = 64 << 20
 _SERIOUS_PEAK = 16 << 30
@@ -51,11 +58,7 @@ _IS: dict[Cause, str] = {
     "donated": "donated inputs that no output takes the place of",
 }
 _TRY: dict[Cause, tuple[str, ...]] = {
-    "stacked": (
-        "Put jax.checkpoint around the body of the loop, with a policy that keeps less "
-        "(jax.checkpoint_policies).",
-        "Shard what the loop stacks, or make its iterations smaller (a smaller batch at a time).",
-    ),
+    "stacked": (),
     "collective": (
         "Keep the value sharded (jax.lax.with_sharding_constraint), or gather it in parts, where "
         "it is used.",
@@ -83,7 +86,8 @@ def _finding(
     facts: Facts, history: ModuleHistory, profile: MemoryProfile, cause: PeakCause
 ) -> Finding:
     dump = history.dumps[profile.memory.dump]
-    named = tuple(_named(facts, history, profile, cause))
+    stacked = stacked_of(facts, history, dump, cause.buffers) if cause.cause == "stacked" else ()
+    named = tuple(islice(_named(facts, history, dump, cause, stacked), _MOST))
     share = part_in_words(cause.bytes, cause.peak)
     of = f"{bytes_in_words(cause.bytes)} of the {bytes_in_words(cause.peak)} at the peak"
     listed = ", ".join(place(one.culprit) for one in named)
@@ -94,35 +98,50 @@ def _finding(
         confidence="certain",
         title=f"{share} of the memory at the peak: {_IS[cause.cause]}"
         + (f", such as {place(named[0].culprit)}" if named else ""),
-        message=f"{of} are {_IS[cause.cause]}." + (f" The largest: {listed}." if listed else ""),
+        message=f"{of} are {_IS[cause.cause]}."
+        + (f" Among the largest buffers: {shares_in_words(stacked)}." if stacked else "")
+        + (f" The largest: {listed}." if listed else ""),
         culprits=tuple(one.culprit for one in named),
         evidence=(
             *(one.evidence for one in named if one.evidence is not None),
             dump_evidence(dump, f"{cause.bytes:,} of {cause.peak:,} bytes at the peak"),
         ),
-        workarounds=tuple(Workaround(text=text) for text in _TRY[cause.cause]),
+        workarounds=tuple(Workaround(text=text) for text in (*_TRY[cause.cause], *advice(stacked))),
         unknown=("whether the device has the memory: its size is not in the dump",),
         upstream=knowledge.upstream("jax-ml/jax#27748", "EnzymeAD/Enzyme-JAX#1363"),
     )
 
 
 def _named(
-    facts: Facts, history: ModuleHistory, profile: MemoryProfile, cause: PeakCause
+    facts: Facts,
+    history: ModuleHistory,
+    dump: PassDump,
+    cause: PeakCause,
+    stacked: tuple[Stacked, ...],
 ) -> Iterator[Named]:
-    dump = history.dumps[profile.memory.dump]
-    seen: set[tuple[str, str]] = set()
-    for parameter in cause.parameters[:_MOST]:
+    for parameter in cause.parameters:
         yield cited(facts, history, dump, dump.module.entry, parameter, role="donated, unused")
-    for buffer in cause.buffers:
-        computation = dump.module.get(buffer.computation or "")
-        instruction = computation.get(buffer.instruction or "") if computation else None
-        if computation is None or instruction is None:
-            continue
-        key = computation.name, instruction.name
-        if key not in seen and len(seen) < _MOST:
-            seen.add(key)
-            role = f"holds {bytes_in_words(buffer.bytes)} at the peak"
-            yield cited(facts, history, dump, computation, instruction, role=role)
+    seen: set[tuple[str | None, str | None]] = set()
+    for named in (
+        *(name_stacked(facts, history, dump, one) for one in stacked),
+        *(_defined(facts, history, dump, one) for one in cause.buffers if not stacked),
+    ):
+        if named is not None:
+            key = named.culprit.computation, named.culprit.instruction
+            if key not in seen:
+                seen.add(key)
+                yield named
+
+
+def _defined(
+    facts: Facts, history: ModuleHistory, dump: PassDump, buffer: LiveBuffer
+) -> Named | None:
+    computation = dump.module.get(buffer.computation or "")
+    instruction = computation.get(buffer.instruction or "") if computation else None
+    if computation is None or instruction is None:
+        return None
+    role = f"holds {bytes_in_words(buffer.bytes)} at the peak"
+    return cited(facts, history, dump, computation, instruction, role=role)
 
 
 RULE = Rule(
