@@ -6,7 +6,7 @@ stands in its own room; here they are put in order.
 
 import gc
 import re
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -16,6 +16,7 @@ from app.analysis.bends import find_bends
 from app.analysis.collectives import find_collectives
 from app.analysis.comparison import Analysed, compare
 from app.analysis.comparison_texts import Texts
+from app.analysis.diff import Differ
 from app.analysis.environment import environment_of
 from app.analysis.failure_class import diagnose
 from app.analysis.history import describe_dumps
@@ -23,6 +24,8 @@ from app.analysis.locate import locate_failure
 from app.analysis.loop_history import LoopReaders, follow_loops
 from app.analysis.memory import find_memory
 from app.analysis.meshes import find_meshes
+from app.analysis.policy import hold_against
+from app.analysis.policy_file import Check
 from app.analysis.ranks import Name as RankModuleName
 from app.analysis.ranks import RankFacts, compare_ranks, histories, read_rank
 from app.analysis.source_repair import source_coverage
@@ -42,6 +45,7 @@ from app.ingest.report_file import read_report
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.mesh import Mesh
+from app.model.policy import PolicyResult
 from app.model.ranks import RankComparison
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
@@ -185,14 +189,19 @@ def gather_facts(
     meshes: dict[str, tuple[Mesh, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
     loop_readers, work_reader = LoopReaders(), WorkReader()
+    differ, compared = Differ(), ""
     for done, history in enumerate(own):
         progress("loops", done, len(own))
+        if history.name != compared:
+            # Modules of one name share texts; what is known of others would only take memory.
+            differ, compared = Differ(), history.name
         loops[history.id] = follow_loops(history, loop_readers)
         work[history.id] = measure_work(history, loops[history.id], work_reader)
         meshes[history.id] = find_meshes(history)
         collectives[history.id] = find_collectives(
             history,
             loops[history.id],
+            differ=differ,
             backend=environment.backend,
             meshes=meshes[history.id],
         )
@@ -234,8 +243,29 @@ def analysed(path: Path, settings: Settings, *, progress: Progress = quiet) -> A
         return Analysed(read_report(path))
     found = examine(path, settings, name=str(path), progress=progress)
     modules = found.contents.modules if found.contents else ()
-    dumps = {history.id: history.dumps for history in modules}
-    return Analysed(found.report, Texts(lambda module_id, index: dumps[module_id][index].module))
+    kept = {history.id: history for history in modules}
+    texts = Texts(lambda module_id, index: kept[module_id].dumps[index].module)
+    return Analysed(found.report, texts, kept)
+
+
+def check_policy(
+    dump: Path,
+    checks: Sequence[Check],
+    settings: Settings,
+    *,
+    baseline: Path | None = None,
+    progress: Progress = quiet,
+) -> PolicyResult:
+    """What the checks of a policy say of a dump, against a baseline where they ask for one.
+
+    Both may be reports as JSON; then what only a dump tells is unknown.
+
+    Raises:
+        InputError: as `compare_dumps`.
+    """
+    side = analysed(dump, settings, progress=progress)
+    other = analysed(baseline, settings, progress=progress) if baseline is not None else None
+    return hold_against(checks, side, this_tool(), baseline=other)
 
 
 def compare_rank_dumps(

@@ -35,6 +35,9 @@ def diff_modules(before: Module, after: Module) -> ModuleDiff:
     return Differ().diff(before, after)
 
 
+_Computations = tuple[Computation, ...]
+
+
 class Differ:
     """Compares modules and remembers what it has compared.
 
@@ -46,7 +49,7 @@ class Differ:
         self._table = FingerprintTable()
         self._matchings = MatchingCache(self._table)
         self._pairs: dict[tuple[Matching, _Comparison], _PairDiff] = {}
-        self._modules: dict[tuple[Module, Module], ComputationMatching] = {}
+        self._modules: dict[tuple[_Computations, _Computations], ComputationMatching] = {}
 
     def diff(self, before: Module, after: Module) -> ModuleDiff:
         """What is different in `after`."""
@@ -148,7 +151,7 @@ class Differ:
         return found
 
     def _module_matching(self, before: Module, after: Module) -> ComputationMatching:
-        key = (before, after)
+        key = (before.computations, after.computations)
         found = self._modules.get(key)
         if found is None:
             found = match_computations(

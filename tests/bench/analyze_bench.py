@@ -44,7 +44,7 @@ _MODULE = re.compile(r"(?<=module_)\d{4,18}")
 
 # Runs in the child: analyses one archive and says how long it took and what it needed.
 CHILD = """
-import json, resource, sys, tempfile, time
+import json, sys, tempfile, time
 from pathlib import Path
 from app.bundle import write_bundle
 from app.model.codec import report_to_json
@@ -56,7 +56,9 @@ size = len(report_to_json(analysis.report))
 with tempfile.TemporaryDirectory() as folder:
     write_bundle(Path(folder, "bundle"), analysis.report, analysis.contents)
 seconds = time.process_time() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# Not ru_maxrss: a child begins with its parent's.
+status = Path("/proc/self/status").read_text(encoding="ascii")
+peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
 coverage = analysis.report.coverage
 print(json.dumps([seconds, peak, size, coverage.bytes, coverage.lines]))
 """
