@@ -2,8 +2,9 @@
 
 In the first text of a module, before any pass: instructions of one computation that agree in
 opcode, shape, operation and line, and whose operands do, are copies. Copies of which each depends
-on the one before are the steps of a loop; copies beside each other (an optimizer's update of each
-parameter) are none.
+on the one before are the steps of a loop, and so are copies beside each other whose results go into
+one total, a part at a time (gradients of one small batch after the other). Other copies beside each
+other (an optimizer's update of each parameter) are none.
 """
 
 from collections import Counter
@@ -19,6 +20,9 @@ from hlo_parser import Computation, Instruction, Module
 
 # Each takes a pass over the computation.
 _MOST_CHAINS = 50
+# Copies whose ways into a total are followed; a set of copies is a number with a bit for each.
+_MOST_COPIES = 4096
+_TOTALS = frozenset({"add", "and", "maximum", "minimum", "multiply", "or"})
 _NO_STEPS = frozenset({"constant", "get-tuple-element", "parameter", "tuple", "iota"})
 
 
@@ -37,7 +41,8 @@ class RepeatedLines:
     """`times` copies of a piece of `size` instructions in `computation`, each after the one before.
 
     `copies` are one matrix product or convolution of each, in their order; `lines` the source lines
-    of the piece, the commonest first.
+    of the piece, the commonest first. Of copies that stand beside each other `total` is the last
+    instruction that puts one's part into the total of all.
     """
 
     computation: Computation
@@ -45,6 +50,7 @@ class RepeatedLines:
     size: int
     copies: tuple[Instruction, ...]
     lines: tuple[Source, ...]
+    total: Instruction | None = None
 
     @property
     def instructions(self) -> int:
@@ -75,16 +81,28 @@ def _piece(module: Module, computation: Computation, least: int) -> RepeatedLine
         if len(copies) >= least and product_flops(computation, copies[0])
     }
     chained = [c for c in islice(steps.values(), _MOST_CHAINS) if _is_chain(computation, c)]
-    if not chained:
-        return None
-    times = Counter(len(copies) for copies in chained).most_common(1)[0][0]
-    copies = next(copies for copies in chained if len(copies) == times)
+    total: Instruction | None = None
+    if chained:
+        times = Counter(len(copies) for copies in chained).most_common(1)[0][0]
+        copies = next(copies for copies in chained if len(copies) == times)
+    else:
+        adding = [g for k, g in groups.items() if k.opcode in _TOTALS and len(g) >= least - 1]
+        found = (
+            (parts, copies)
+            for copies in islice(steps.values(), _MOST_CHAINS)
+            if adding and (parts := _parts(computation, copies, adding)) is not None
+        )
+        parts, copies = next(((p, c) for p, c in found if p.times >= least), (None, ()))
+        if parts is None:
+            return None
+        times, total = parts.times, parts.total
+        copies = copies[:: len(copies) // times]
     # A line that comes by several times in a step has a multiple of them.
     alike = {k: c for k, c in groups.items() if times <= len(c) and len(c) % times == 0}
-    size = sum(len(found) // times for found in alike.values())
-    lines = Counter(key.source for key, found in alike.items() for _ in found)
+    size = sum(len(ones) // times for ones in alike.values())
+    lines = Counter(key.source for key, ones in alike.items() for _ in ones)
     return RepeatedLines(
-        computation, times, size, copies, tuple(line for line, _ in lines.most_common())
+        computation, times, size, copies, tuple(line for line, _ in lines.most_common()), total
     )
 
 
@@ -125,3 +143,41 @@ def _is_chain(computation: Computation, copies: Sequence[Instruction]) -> bool:
         before = max((longest.get(name, 0) for name in instruction.operands), default=0)
         longest[instruction.name] = before + (instruction.name in wanted)
     return max(longest[copy.name] for copy in copies) == len(copies)
+
+
+class _Parts(NamedTuple):
+    """How many parts go into a total, and the instruction that puts in the last."""
+
+    times: int
+    total: Instruction
+
+
+def _parts(
+    computation: Computation,
+    copies: Sequence[Instruction],
+    adding: Sequence[Sequence[Instruction]],
+) -> _Parts | None:
+    """Whether instructions of one line put the results of the copies into a total one by one.
+
+    Then the first of them rests on one part of the copies, or on two, the next on one part more,
+    and the last on all of them; and no copy rests on those of another part.
+    """
+    if len(copies) > _MOST_COPIES:
+        return None
+    rests_on: dict[str, int] = {}
+    bits = {copy.name: 1 << number for number, copy in enumerate(copies)}
+    for instruction in computation.instructions:
+        below = bits.get(instruction.name, 0)
+        for name in instruction.operands:
+            below |= rests_on.get(name, 0)
+        rests_on[instruction.name] = below
+    part = max(rests_on[copy.name].bit_count() for copy in copies)
+    times, rest = divmod(len(copies), part)
+    if rest:
+        return None
+    for group in adding:
+        levels = {rests_on[one.name].bit_count(): one for one in group}
+        expected = set(range(2 * part, len(copies) + 1, part))
+        if levels.keys() - {part} == expected and len(group) % len(levels) == 0:
+            return _Parts(times, levels[len(copies)])
+    return None

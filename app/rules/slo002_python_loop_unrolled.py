@@ -2,8 +2,9 @@
 
 ## What it finds
 Four and more copies of a piece with a matrix product or convolution, from the same lines and with
-the same operations and shapes, each of which depends on the one before: the layers of a model, or
-the steps of a recurrence, written by a `for` in Python.
+the same operations and shapes, each of which depends on the one before, or all of which go into one
+total part by part: the layers of a model, the steps of a recurrence, or small batches whose
+gradients are summed, written by a `for` in Python.
 
 ## Why it matters
 Every pass works on every copy: compile time and the size of the program grow with the number of
@@ -12,11 +13,13 @@ copies, for some passes faster than that.
 ## How we know
 From the first text of the module, before any pass. Instructions are copies if opcode, shape,
 operation, line with its callers and the shapes of the operands agree; the products among them must
-follow each other. What a scan would save is counted, not estimated from lines.
+follow each other, or reach one line that adds them up, one part more at each of its instructions.
+What a scan would save is counted, not estimated from lines.
 
 ## What to do
-Stack what differs between the steps (parameters) along a new first axis and use jax.lax.scan; a
-fori_loop or scan with `unroll` keeps the gain for a few steps.
+Stack what differs between the steps (parameters, batches) along a new first axis and use
+jax.lax.scan, with the total as its carry; a fori_loop or scan with `unroll` keeps the gain for a
+few steps.
 
 ## Limits
 A scan adds slices of the stacked arrays, and XLA fuses and overlaps less across its iterations: the
@@ -64,16 +67,20 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
         for copy, role in ((found.copies[0], "first copy"), (found.copies[-1], "last copy"))
     ]
     first = place(named[0].culprit)
+    how, order = "one after the other", "each copy after the one before"
+    if found.total is not None:
+        named.append(cited(facts, history, dump, found.computation, found.total, role="total"))
+        how = "summed one after the other"
+        order = f"and their results go into one total ({place(named[-1].culprit)}) part by part"
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
         severity="warning" if is_serious else "note",
         confidence="likely",
-        title=f"{found.times} copies of the same {found.size} instructions, one after the other: "
-        f"{first}",
+        title=f"{found.times} copies of the same {found.size} instructions, {how}: {first}",
         message=(
             f"The piece around {first} stands {found.times} times in the program as it was traced, "
-            f"each copy after the one before: {found.instructions:,} of {all_of_it:,} "
+            f"{order}: {found.instructions:,} of {all_of_it:,} "
             f"instructions. A scan over it would leave out up to {found.saved:,} "
             f"({part_in_words(found.saved, all_of_it)})."
         ),
@@ -85,7 +92,8 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
         workarounds=(
             Workaround(
                 text=f"Stack what differs between the {found.times} steps along a new first axis "
-                f"and write the loop around {first} as jax.lax.scan."
+                f"and write the loop around {first} as jax.lax.scan"
+                f"{', its carry the total' if found.total is not None else ''}."
             ),
             Workaround(text="Keep compiled programs in a cache (jax_compilation_cache_dir)."),
         ),

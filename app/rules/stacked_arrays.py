@@ -72,8 +72,8 @@ def stacked_of(
         if tracked.id not in carries:
             carries[tracked.id] = describe_carry(dump.module, loop)
         elements = _elements(buffer, loop, carries[tracked.id])
-        roles = {_role(tracked, loop, element) for element in elements}
-        role: StackRole = roles.pop() if len(roles) == 1 else "unknown"
+        roles: set[StackRole] = {_role(tracked, loop, element) for element in elements}
+        role = roles.pop() if len(roles) == 1 else "unknown"
         found.append(Stacked(buffer, role, loop, elements[0] if len(elements) == 1 else None))
     return tuple(found)
 
