@@ -207,9 +207,6 @@ def _explain(
         write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
     # Standard output is the program's.
     print_report(report, console_for_report(stdout_is_taken=True), source_lines=snippets)
-    own = [module for module in report.modules if module.role != "autotuning"]
-    if question.hung and own and all(module.complete for module in own):
-        complain("all that was dumped had been compiled to its end: it hung while running")
 
 
 def _report(place: _Place, question: Question, settings: Settings) -> Report:

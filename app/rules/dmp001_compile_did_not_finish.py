@@ -2,7 +2,7 @@
 
 ## What it finds
 A module of the program whose texts end in the middle of its passes, in a dump without a log that
-states a failure.
+states a failure. Of a run that hung HNG003 speaks.
 
 ## Why it matters
 XLA writes the text after all optimizations when a compile succeeds. Where it is missing, the
@@ -29,22 +29,16 @@ from app.model.facts import Facts
 from app.model.report import Culprit, Finding, Workaround
 from app.rules.citing import dump_evidence
 from app.rules.frame import Rule
-
-# Dump points that XLA itself names; any other text may be a single file out of a dump.
-_WRITTEN_ON_THE_WAY = frozenset({"before_optimizations", "pass", "step"})
+from app.rules.unfinished import is_unfinished
 
 
 def check(facts: Facts) -> Iterable[Finding]:
-    """One note for each unfinished module, unless the log states a failure."""
-    if facts.log.failures:
+    """One note for each unfinished module, unless the log states a failure or the run hung."""
+    if facts.log.failures or facts.hung:
         return
     for history in facts.modules:
-        if history.role == "user" and not history.complete and _comes_from_a_dump(history):
+        if history.role == "user" and is_unfinished(history):
             yield _finding(history, is_cut=_is_cut(facts))
-
-
-def _comes_from_a_dump(history: ModuleHistory) -> bool:
-    return any(dump.name.kind in _WRITTEN_ON_THE_WAY for dump in history.dumps)
 
 
 def _is_cut(facts: Facts) -> bool:

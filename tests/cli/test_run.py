@@ -195,7 +195,8 @@ def test_a_program_that_hangs(tmp_path: Path) -> None:
     assert not is_alive(int(sleeper))
     assert done.report is not None
     assert "its time was up" in done.err
-    assert "it hung while running" in done.err
+    assert done.report["findings"][0]["rule"] == "HNG003"
+    assert "The run hung when all of it had been compiled" in done.err
 
 
 def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:

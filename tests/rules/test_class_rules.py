@@ -61,7 +61,7 @@ RULES_OF_CLASS = {
     "dynamic-shape": {"DYN001"},
     "fusion": {"FUS001"},
     "gemm-rewriter": {"GEM001", "GEM002", "MIS001"},
-    "hang-rendezvous": {"HNG001", "HNG002"},
+    "hang-rendezvous": {"HNG001", "HNG002", "HNG003"},
     "hlo-verifier": {"VER001"},
     "host-offload": {"HOF001"},
     "layout": {"LAY001"},

@@ -1,9 +1,10 @@
 """Runs the cases of `tests/rules/<rule file>.md` and sees that every rule has enough of them.
 
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
-(`sample NAME`), a log (`log`), and what must come out (`expect`, TOML): `confidence`, `culprits`
-as `role | instruction | line in the newest text` in order, `ruled_out`, `workarounds` (how many),
-`releases`, `says` (words of the message), `log_lines` (those cited). `rule = ""` expects silence.
+(`sample NAME`), a log (`log`), that the run hung (an empty `hung`), and what must come out
+(`expect`, TOML): `confidence`, `culprits` as `role | instruction | line in the newest text` in
+order, `ruled_out`, `workarounds` (how many), `releases`, `says` (words of the message), `log_lines`
+(those cited). `rule = ""` expects silence.
 Headings start with Fires, Silent or Real dump.
 """
 
@@ -33,6 +34,7 @@ class Case:
     sample: str = ""
     log: str = ""
     flags: str = ""
+    hung: bool = False
     expect: dict[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -59,6 +61,8 @@ def cases_of(path: Path) -> list[Case]:
                 case.log = body
             elif kind == "flags":
                 case.flags = body
+            elif kind == "hung":
+                case.hung = True
             elif kind == "expect":
                 case.expect = tomllib.loads(body)
             else:
@@ -90,7 +94,9 @@ def report_of(case: Case, folder: Path) -> Report:
         source.mkdir()
         for name, text in case.texts.items():
             (source / name).write_text(text, "utf-8")
-    return analyze(source, Settings(), question=Question(logs=logs, flags=case.flags))
+    return analyze(
+        source, Settings(), question=Question(logs=logs, flags=case.flags, hung=case.hung)
+    )
 
 
 def described(finding: Finding, report: Report) -> dict[str, object]:

@@ -1,0 +1,218 @@
+"""The run hung, and no line of its log says why.
+
+## What it finds
+Runs of which the log or the user says that they hung (`--hung`, a time-out of `hloscope run`),
+where no other rule names a cause.
+
+## Why it matters
+A hang leaves no message. Where it stood still, and what can be ruled out, is what decides where to
+look next: the compiler, the devices or the host.
+
+## How we know
+A module without a text from after all optimizations was being compiled. Else all that was dumped
+had been compiled, and the program ran: then its collectives may wait for each other, and pairs of
+them that share devices and that nothing but the schedule orders are named. A program without any
+collective cannot wait there.
+
+## What to do
+Get the stacks of all processes while they hang. For a compile that hangs, leave the pass out or
+compile a smaller program. For collectives, compare the dumps of all processes.
+
+## Limits
+Only what was dumped is looked at. A dump may have been packed while a compile was running that
+would have ended. One schedule for all devices keeps unordered collectives in order, so a pair is
+no proof.
+
+## Sources
+xla/service/dump.cc; xla/service/rendezvous.cc; jax-ml/jax#11637, openxla/xla#19026.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from app import knowledge
+from app.analysis.collective_order import find_unordered_collectives
+from app.analysis.divergence import find_divergences
+from app.model.dump import ModuleHistory
+from app.model.facts import Facts
+from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
+from app.rules.citing import dump_evidence, place
+from app.rules.frame import Rule
+from app.rules.naming import Named, cited
+from app.rules.unfinished import is_unfinished
+
+_MOST_PAIRS = 2
+_STACKS = Workaround(
+    text="Get the stacks of all processes while they hang: py-spy dump --native --pid PID."
+)
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding for the run."""
+    if not facts.hung:
+        return
+    own = [history for history in facts.modules if history.role != "autotuning"]
+    compiling = [history for history in own if is_unfinished(history)]
+    if compiling:
+        yield _in_a_compile(max(compiling, key=lambda history: len(history.dumps)))
+    elif own:
+        yield _while_running(facts, own)
+    else:
+        yield Finding(
+            rule=RULE.code,
+            class_=RULE.class_,
+            severity="error",
+            confidence="possible",
+            title="The run hung, and there is no dump of what it compiled",
+            message="Nothing was compiled before it hung, or the dump was not given. Processes "
+            "that start together wait for each other before the first compile.",
+            workarounds=(
+                _STACKS,
+                Workaround(
+                    text="Rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.*, or under "
+                    "hloscope run --timeout SECONDS, and add the dump."
+                ),
+            ),
+            unknown=("whether it hung before, in or after a compile",),
+        )
+
+
+def _in_a_compile(history: ModuleHistory) -> Finding:
+    name = history.last.name
+    after = f"after {name.after}" if name.after else "before the first pass"
+    then = f"{name.before} was next: it, or any later pass" if name.before else "in what came next"
+    pass_out = (
+        (
+            Workaround(
+                text=f"See whether the compile ends without the pass {name.before}.",
+                flags=(f"--xla_disable_hlo_passes={name.before}",),
+            ),
+        )
+        if name.before and knowledge.pass_releases(name.before)
+        else ()
+    )
+    return Finding(
+        rule=RULE.code,
+        class_="slow-compile",
+        severity="error",
+        confidence="likely",
+        title=f"The run hung while {history.name} was being compiled, {after}",
+        message=f"{history.id} has {len(history.dumps)} texts and none from after all "
+        f"optimizations. The newest is from {after}; {then} takes very long or never ends.",
+        culprits=(
+            Culprit(module=history.id, dump=history.last.index, stated=False, role="module"),
+        ),
+        evidence=(dump_evidence(history.last, f"the newest of {len(history.dumps)} texts"),),
+        workarounds=(
+            *pass_out,
+            _STACKS,
+            Workaround(
+                text="Compile a smaller program of the same kind: fewer layers, no unrolling."
+            ),
+        ),
+        ruled_out=(
+            RuledOut(
+                hypothesis="devices wait for each other",
+                why="the program had not begun to run",
+            ),
+        ),
+        unknown=("whether the compile would have ended later",),
+    )
+
+
+def _while_running(facts: Facts, own: list[ModuleHistory]) -> Finding:
+    count = sum(len(facts.collectives.get(history.id, ())) for history in own)
+    pairs = list(_pairs(facts, own))
+    named = [one for pair in pairs for one in pair]
+    if count:
+        title = "The run hung when all of it had been compiled: its collectives may be waiting"
+        waits = (
+            f"It has {count} collective{'s' if count > 1 else ''}; a device that does not come to "
+            "one of them keeps all others waiting."
+        )
+    else:
+        title = "The run hung when all of it had been compiled, and it has no collectives"
+        waits = "No device waits for another one in these programs: look at the host first."
+    ordered = " ".join(
+        f"Nothing but the schedule orders {place(first.culprit)} and {place(second.culprit)}, "
+        "which share devices."
+        for first, second in pairs
+    )
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="error",
+        confidence="possible",
+        title=title,
+        message=" ".join(
+            filter(None, ("All that was dumped had been compiled to its end.", waits, ordered))
+        ),
+        culprits=tuple(one.culprit for one in named),
+        evidence=tuple(_evidence(own, named)),
+        workarounds=tuple(_workarounds(has_collectives=count > 0)),
+        ruled_out=tuple(_ruled_out(own, count)),
+        unknown=("what the host did: input, checkpoints and other processes are in no dump",),
+        upstream=knowledge.upstream("jax-ml/jax#11637", "openxla/xla#19026"),
+    )
+
+
+def _pairs(facts: Facts, own: list[ModuleHistory]) -> Iterator[tuple[Named, Named]]:
+    left = _MOST_PAIRS
+    for history in own:
+        dump = history.last
+        for found in find_unordered_collectives(dump.module):
+            computation = dump.module.get(found.computation)
+            for pair in found.pairs:
+                first, second = (
+                    None if computation is None else computation.get(name)
+                    for name in (pair.first, pair.second)
+                )
+                if computation is None or first is None or second is None:
+                    continue
+                if not left:
+                    return
+                left -= 1
+                yield (
+                    cited(facts, history, dump, computation, first, role="one of two unordered"),
+                    cited(facts, history, dump, computation, second, role="the other of the two"),
+                )
+
+
+def _evidence(own: list[ModuleHistory], named: list[Named]) -> Iterator[Evidence]:
+    yield from (one.evidence for one in named if one.evidence is not None)
+    for history in own[:_MOST_PAIRS]:
+        yield dump_evidence(history.last, "the text after all optimizations is there")
+
+
+def _ruled_out(own: list[ModuleHistory], count: int) -> Iterator[RuledOut]:
+    yield RuledOut(hypothesis="it hung in the compiler", why="every module was compiled to its end")
+    if not count:
+        yield RuledOut(hypothesis="devices wait for each other", why="there is no collective")
+    elif not any(find_divergences(history) for history in own if history.role == "user"):
+        yield RuledOut(
+            hypothesis="only some devices come to a collective",
+            why="no collective stands under a branch or in a loop that devices leave differently",
+        )
+
+
+def _workarounds(*, has_collectives: bool) -> Iterator[Workaround]:
+    yield _STACKS
+    if has_collectives:
+        yield Workaround(
+            text="Compare the dumps of all processes (hloscope compare): a process that runs "
+            "another program never comes to the same collectives."
+        )
+        yield Workaround(text="Set NCCL_DEBUG=INFO and see which rank begins no collective.")
+    else:
+        yield Workaround(text="Look at what feeds the program: input pipeline, locks, callbacks.")
+
+
+RULE = Rule(
+    code="HNG003",
+    slug="hung",
+    title="The run hung, and no line of its log says why",
+    class_="hang-rendezvous",
+    since="0.1.0",
+    sources=("xla/service/dump.cc", "xla/service/rendezvous.cc", "jax-ml/jax#11637"),
+    check=check,
+    fallback=True,
+)
