@@ -1,10 +1,17 @@
 """The single file a report lives in: its JSON, every distinct text once, and which text is where.
 
-`write_bundle` makes the file, `Bundle.open` reads it; README.md beside this file describes the
-format. Nothing here analyses anything.
+`write_bundle` makes the file, or `write_texts` from texts alone, and `Bundle.open` reads it;
+README.md beside this file describes the format. Nothing here analyses anything.
 """
 
 from app.bundle.reader import Bundle, BundleDump, BundleModule
-from app.bundle.writer import write_bundle
+from app.bundle.writer import ModuleTexts, write_bundle, write_texts
 
-__all__ = ["Bundle", "BundleDump", "BundleModule", "write_bundle"]
+__all__ = [
+    "Bundle",
+    "BundleDump",
+    "BundleModule",
+    "ModuleTexts",
+    "write_bundle",
+    "write_texts",
+]

@@ -8,6 +8,7 @@ import sqlite3
 from array import array
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,11 +28,29 @@ from app.model.dump import DumpContents, ModuleHistory
 from app.model.report import Report
 
 
+@dataclass(frozen=True, slots=True)
+class ModuleTexts:
+    """One module and its texts: the name of each one's file, and the pieces to be joined."""
+
+    id: str
+    texts: Iterable[tuple[str, Iterable[bytes]]]
+
+
 def write_bundle(path: Path, report: Report, contents: DumpContents | None) -> None:
     """Write the bundle of `report` to `path`, replacing what is there in one step.
 
     `contents` is None where only a log was given. Equal input makes equal bytes. A failure leaves
     `path` as it was.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    histories = () if contents is None else contents.modules
+    write_texts(path, report, (_texts_of(history) for history in histories))
+
+
+def write_texts(path: Path, report: Report, modules: Iterable[ModuleTexts]) -> None:
+    """Like `write_bundle`, from texts alone; `modules` and their texts are asked for once each.
 
     Raises:
         OSError: the folder cannot be written.
@@ -46,7 +65,7 @@ def write_bundle(path: Path, report: Report, contents: DumpContents | None) -> N
             for statement in TABLES.values():
                 connection.execute(statement)
             _write_report(connection, report)
-            _write_modules(connection, () if contents is None else contents.modules)
+            _write_modules(connection, modules)
 
 
 @contextmanager
@@ -66,20 +85,24 @@ def _write_report(connection: sqlite3.Connection, report: Report) -> None:
     connection.execute("INSERT INTO report VALUES (0, ?, ?)", (len(raw), compress(raw)))
 
 
-def _write_modules(connection: sqlite3.Connection, histories: Iterable[ModuleHistory]) -> None:
+def _texts_of(history: ModuleHistory) -> ModuleTexts:
+    return ModuleTexts(history.id, ((dump.file, dump.module.pieces) for dump in history.dumps))
+
+
+def _write_modules(connection: sqlite3.Connection, modules: Iterable[ModuleTexts]) -> None:
     pieces = _PieceWriter(connection)
-    for position, history in enumerate(histories):
-        connection.execute(
-            "INSERT INTO modules VALUES (?, ?, ?)", (position, history.id, len(history.dumps))
-        )
-        for dump in history.dumps:
-            numbers = pieces.numbers(dump.module.pieces)
+    for position, module in enumerate(modules):
+        count = 0
+        for file, texts in module.texts:
+            count += 1
+            numbers = pieces.numbers(texts)
             recipe = recipe_from_numbers(numbers)
             first, parts = pieces.add_recipe(recipe)
             connection.execute(
                 "INSERT INTO dumps (file, text_bytes, recipe, recipe_parts) VALUES (?, ?, ?, ?)",
-                (dump.file, pieces.byte_size(numbers), first, parts),
+                (file, pieces.byte_size(numbers), first, parts),
             )
+        connection.execute("INSERT INTO modules VALUES (?, ?, ?)", (position, module.id, count))
     pieces.write_frame()
 
 

@@ -8,6 +8,7 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from app.jobs.endings import problem_of
 from app.sandbox import Ending, Limits, run_child
@@ -32,29 +33,45 @@ def compare_in_child(
 
     `target` is what the child calls, found in `paths` beside the application's own modules.
     """
-    limits = Limits(
-        memory_bytes=settings.job_memory_bytes,
-        cpu_s=settings.job_cpu_s,
-        wall_s=settings.job_timeout_s,
+    return answer_of_child(
+        store,
+        target,
+        {"bundle": str(bundle), "module_id": module_id, "texts": texts, "computation": computation},
+        limits=Limits(
+            memory_bytes=settings.job_memory_bytes,
+            cpu_s=settings.job_cpu_s,
+            wall_s=settings.job_timeout_s,
+        ),
+        name=module_id,
+        paths=paths,
     )
-    folder = store.scratch(f"compare-{uuid.uuid4().hex}")
-    answer = folder / "difference.json"
+
+
+def answer_of_child(
+    store: Store,
+    target: str,
+    arguments: dict[str, Any],
+    *,
+    limits: Limits,
+    name: str,
+    paths: Sequence[Path] = (),
+) -> bytes | Problem:
+    """What `target` writes to the file it gets as `answer`, or why it did not end well.
+
+    `name` is what a limit that was reached is told of.
+    """
+    folder = store.scratch(f"child-{uuid.uuid4().hex}")
+    answer = folder / "answer"
     try:
         outcome = run_child(
             target,
-            {
-                "bundle": str(bundle),
-                "module_id": module_id,
-                "texts": texts,
-                "computation": computation,
-                "answer": str(answer),
-            },
+            arguments | {"answer": str(answer)},
             limits=limits,
             folder=folder,
             paths=paths,
         )
         if outcome.ending is Ending.OK:
             return answer.read_bytes()
-        return problem_of(outcome, limits, name=module_id)
+        return problem_of(outcome, limits, name=name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

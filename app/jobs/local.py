@@ -19,6 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 # By name, not imported: the server itself never loads the analysis.
 ANALYSIS = "app.jobs.analysis:analyse_upload"
+REDACTION = "app.jobs.redacting:redact_report"
 
 _LEASE_S = 30.0
 _RENEW_S = 0.5
@@ -92,7 +93,10 @@ class LocalRunner:
         row = self._store.reports.find_key(claimed.report_key)
         if row is None:
             return
-        limits = limits_for(self._settings, sum(item.bytes for item in row.attachments))
+        source = row if row.parent_key is None else self._store.reports.find_key(row.parent_key)
+        if source is None:
+            return
+        limits = limits_for(self._settings, sum(item.bytes for item in source.attachments))
         folder = self._store.scratch(f"{claimed.id}-{claimed.attempt}")
         watch = _Watch(self._store, claimed)
         with self._woken:
@@ -101,9 +105,10 @@ class LocalRunner:
                 watch.cancelled.set()
         try:
             bundle = folder / "report.bundle"
+            target, arguments = self._task(row, source, folder)
             outcome = run_child(
-                self._target,
-                self._arguments(row, folder, bundle),
+                target,
+                arguments | {"bundle": str(bundle)},
                 limits=limits,
                 folder=folder,
                 progress=watch.note,
@@ -138,7 +143,15 @@ class LocalRunner:
         if not self._store.jobs.finish(claimed, incoming, summary, now=time.time()):
             self._store.blobs.discard(incoming)
 
-    def _arguments(self, row: ReportRow, folder: Path, bundle: Path) -> dict[str, Any]:
+    def _task(self, row: ReportRow, source: ReportRow, folder: Path) -> tuple[str, dict[str, Any]]:
+        """What the child calls, and what with; a share is made from the bundle of its `source`."""
+        if row.redaction is None:
+            return self._target, self._question(row, folder)
+        held = source.attached("bundle")
+        path = str(self._store.blobs.path(held[0].blob)) if held else ""
+        return REDACTION, {"source": path, "redaction": row.redaction}
+
+    def _question(self, row: ReportRow, folder: Path) -> dict[str, Any]:
         archive = next(iter(row.attached("archive")), None)
         return {
             "archive": str(self._named(archive, folder)) if archive else None,
@@ -150,7 +163,6 @@ class LocalRunner:
             "release": row.question.release,
             "hung": row.question.hung,
             "settings": portable_settings(self._settings),
-            "bundle": str(bundle),
         }
 
     def _named(self, archive: Attachment, folder: Path) -> Path:

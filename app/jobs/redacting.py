@@ -1,0 +1,169 @@
+"""What runs in the child that makes a share, or shows what a share would hold.
+
+Reads the bundle of the report, and writes another one that holds nothing of what was taken out: a
+reader of the share is never given a page of the report itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.bundle import Bundle, ModuleTexts, write_texts
+from app.ingest import Progress
+from app.jobs.analysis import summary_of
+from app.report.redact import Choice, Redactor, Replaced
+
+MAX_SHOWN = 500
+"""Things taken out that a preview names."""
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be taken out: counts by kind, the first of it, and what would be told of files.
+
+    `total` things differ; `replaced` are the most frequent of each kind.
+    """
+
+    kinds: dict[str, int]
+    total: int
+    replaced: tuple[Replaced, ...]
+    modules: tuple[str, ...]
+    flags: dict[str, str]
+    sources: tuple[str, ...]
+
+
+def redact_report(
+    progress: Progress, *, source: str, redaction: dict[str, bool], bundle: str
+) -> dict[str, Any]:
+    """Write to `bundle` what may be shown of the bundle `source`, and sum it up.
+
+    Raises:
+        NotFound, BadArchive: as `Bundle.open`.
+    """
+    with Bundle.open(Path(source)) as opened:
+        if not redaction["redact"]:
+            report = opened.report()
+            write_texts(Path(bundle), report, _as_they_are(opened))
+            return summary_of(report)
+        copy = _Copy(opened, redaction, progress)
+        write_texts(Path(bundle), copy.report, copy.modules())
+        kinds = _kinds(copy.redactor)
+        return summary_of(copy.report) | {"taken_out": kinds}
+
+
+def preview_redaction(
+    progress: Progress, *, source: str, redaction: dict[str, bool], answer: str
+) -> None:
+    """Write to the file `answer` what a share would hold, as the JSON of a `Preview`.
+
+    Raises:
+        NotFound, BadArchive: as `Bundle.open`.
+    """
+    with Bundle.open(Path(source)) as opened:
+        copy = _Copy(opened, redaction, progress)
+        for module in copy.modules():
+            for _ in module.texts:
+                pass
+        replaced = copy.redactor.replaced()
+        preview = Preview(
+            kinds=_kinds(copy.redactor),
+            total=len(replaced),
+            replaced=_first_of_each(replaced),
+            modules=tuple(module.id for module in copy.report.modules)[:MAX_SHOWN],
+            flags=copy.report.environment.flags,
+            sources=_sources(copy)[:MAX_SHOWN],
+        )
+    Path(answer).write_bytes(msgspec.json.encode(preview))
+
+
+class _Copy:
+    """The report and the texts of an open bundle as they may be shown."""
+
+    def __init__(self, bundle: Bundle, redaction: dict[str, bool], progress: Progress) -> None:
+        self._bundle = bundle
+        self._progress = progress
+        self._shown: dict[bytes, bytes | None] = {}
+        choice = Choice(op_names=redaction["op_names"], source=redaction["source"])
+        self.redactor = Redactor(bundle.report(), choice)
+        self._texts = sum(len(module.dumps) for module in bundle.modules())
+        for done, (module_id, index) in enumerate(self._places()):
+            progress("learn", done, self._texts)
+            for piece in _pieces(bundle.dump_bytes(module_id, index)):
+                if piece not in self._shown:
+                    self._shown[piece] = None
+                    self.redactor.learn(_decoded(piece))
+        self.report = self.redactor.report()
+
+    def modules(self) -> Iterator[ModuleTexts]:
+        """The modules, each text made when it is asked for."""
+        done = 0
+        for module in self._bundle.modules():
+            texts = (
+                (self.redactor.member(dump.file), self._redacted(module.id, dump.index))
+                for dump in module.dumps
+            )
+            yield ModuleTexts(self.redactor.member(module.id), texts)
+            done += len(module.dumps)
+            self._progress("redact", done, self._texts)
+
+    def _places(self) -> Iterator[tuple[str, int]]:
+        for module in self._bundle.modules():
+            for dump in module.dumps:
+                yield module.id, dump.index
+
+    def _redacted(self, module_id: str, index: int) -> list[bytes]:
+        shown: list[bytes] = []
+        for piece in _pieces(self._bundle.dump_bytes(module_id, index)):
+            made = self._shown.get(piece)
+            if made is None:
+                text = self.redactor.text(_decoded(piece))
+                made = self._shown[piece] = text.encode("utf-8", "surrogateescape")
+            shown.append(made)
+        return shown
+
+
+def _as_they_are(bundle: Bundle) -> Iterator[ModuleTexts]:
+    for module in bundle.modules():
+        texts = (
+            (dump.file, _pieces(bundle.dump_bytes(module.id, dump.index))) for dump in module.dumps
+        )
+        yield ModuleTexts(module.id, texts)
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    """What stands between blank lines, which texts share; no name or string goes over one."""
+    *whole, last = data.split(b"\n\n")
+    return [*(piece + b"\n\n" for piece in whole), last]
+
+
+def _decoded(piece: bytes) -> str:
+    # Bytes that are no UTF-8 come out as they went in.
+    return piece.decode("utf-8", "surrogateescape")
+
+
+def _kinds(redactor: Redactor) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for each in redactor.replaced():
+        counts[each.kind] += each.times
+    return dict(sorted(counts.items()))
+
+
+def _first_of_each(replaced: tuple[Replaced, ...]) -> tuple[Replaced, ...]:
+    seen: Counter[str] = Counter()
+    kinds = max(1, len({each.kind for each in replaced}))
+    kept: list[Replaced] = []
+    for each in replaced:
+        seen[each.kind] += 1
+        if seen[each.kind] <= MAX_SHOWN // kinds:
+            original = each.original[:400].encode("utf-8", "replace").decode()
+            kept.append(msgspec.structs.replace(each, original=original))
+    return tuple(kept)
+
+
+def _sources(copy: _Copy) -> tuple[str, ...]:
+    files = {loop.source.file for loop in copy.report.loops if loop.source}
+    for finding in copy.report.findings:
+        files |= {culprit.source.file for culprit in finding.culprits if culprit.source}
+    return tuple(sorted(files))

@@ -1,0 +1,256 @@
+"""A report and its texts as they may be shown to strangers.
+
+`Redactor` is shown everything once (`learn`), so that it knows whose names must go, and then gives
+each text and the report as they may be shown. It knows no file and no bundle: texts go in and come
+out piece by piece. The same thing becomes the same word everywhere, so that passes compare as
+before, and every line keeps its number.
+
+What goes always: folders (those of homes and any unknown ones), names of people and hosts,
+addresses, credentials, values of flags that take a path, values of constants, payloads, the names
+of the files that were sent, the digest of the dump. What goes on request: names that people chose
+in the program (`op_names`), and names of its source files (`source`).
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_origin
+
+import msgspec
+
+from app.model.memory import Memory
+from app.model.report import (
+    Dump,
+    Environment,
+    Evidence,
+    Input,
+    Loop,
+    Module,
+    Report,
+    Skipped,
+    UnparsedLine,
+)
+from app.report.redact_hlo import Payloads
+from app.report.redact_names import ChosenNames
+from app.report.redact_places import Places, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What shall go beside what always goes."""
+
+    op_names: bool = False
+    source: bool = False
+
+
+class Replaced(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was taken out, `times` times, and the word that stands for it."""
+
+    kind: str
+    original: str
+    shown: str
+    times: int
+
+
+class Redactor:
+    """Takes out of one report and its texts what `choice` and the module's rules say."""
+
+    def __init__(self, report: Report, choice: Choice) -> None:
+        self._words = Words()
+        self._places = Places(self._words, hides_source=choice.source)
+        self._payloads = Payloads(self._words)
+        self._chosen = ChosenNames(self._words, op_names=choice.op_names, source=choice.source)
+        self._members = _Members(report, self._words)
+        self._report = report
+        for text in _strings(report):
+            self.learn(text)
+        for module in report.modules:
+            # The names of the others are XLA's own.
+            if module.role == "user":
+                self._chosen.learn_module(module.name)
+
+    def learn(self, text: str) -> None:
+        """Look at a text that will be shown; all have to be seen before the first is asked for."""
+        self._places.learn(text)
+        self._chosen.learn(text)
+
+    def text(self, text: str) -> str:
+        """A text, or a part of one, as it may be shown; it has as many lines."""
+        text = self._members.replace(text)
+        text = self._payloads.replace(text)
+        text = self._places.replace(text)
+        return self._chosen.replace(text)
+
+    def member(self, name: str) -> str:
+        """The name of a file of the dump, or of a module, as it may be shown."""
+        return self._chosen.replace(self._places.replace(self._members.shown(name)))
+
+    def report(self) -> Report:
+        """The report as it may be shown."""
+        return cast(Report, self._value(self._report))
+
+    def replaced(self) -> tuple[Replaced, ...]:
+        """All that was taken out so far, the most frequent of each kind first."""
+        used = sorted(self._words.used.items(), key=lambda each: (each[0][0], -each[1], each[0][1]))
+        return tuple(
+            Replaced(kind=kind, original=original, shown=self._words.known(kind, original), times=n)
+            for (kind, original), n in used
+        )
+
+    # ---- the report ----------------------------------------------------------------------------
+
+    def _value(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, tuple):
+            return tuple(self._value(item) for item in cast("tuple[object, ...]", value))
+        if isinstance(value, dict):
+            # Keys are words of ours, opcodes and kinds; flags are told apart below.
+            entries = cast("dict[str, object]", value)
+            return {key: self._value(item) for key, item in entries.items()}
+        if isinstance(value, msgspec.Struct):
+            return self._struct(value)
+        return value
+
+    def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        changed: dict[str, Any] = {}
+        for name in _open_fields(type(value)):
+            old = getattr(value, name)
+            if isinstance(old, str):
+                changed[name] = self._field(value, name, old)
+            else:
+                changed[name] = self._value(old)
+        match value:
+            case Input():
+                changed |= {"name": input_name(value.name), "sha256": ""}
+            case Environment():
+                changed["flags"] = {
+                    self.text(name): self._chosen.replace(self._places.replace_flag(name, text))
+                    for name, text in value.flags.items()
+                }
+            case _:
+                pass
+        return msgspec.structs.replace(value, **changed)
+
+    def _field(self, value: msgspec.Struct, name: str, text: str) -> str:
+        if name in ("loop", "parent") or (isinstance(value, Loop) and name == "id"):
+            module, slash, rest = text.rpartition("/")
+            return f"{self.member(module)}{slash}{self.text(rest)}"
+        if name in ("module", "last_dump") or (type(value), name) in _MEMBERS:
+            return self.member(text)
+        return self.text(text)
+
+
+# Fields that hold the name of a file of the dump or of a log, or the id of a module.
+_MEMBERS: frozenset[tuple[type, str]] = frozenset(
+    {
+        (Module, "id"),
+        (Dump, "file"),
+        (Evidence, "file"),
+        (Memory, "file"),
+        (UnparsedLine, "file"),
+        (Skipped, "name"),
+    }
+)
+
+
+@functools.cache
+def _open_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields whose text may be anything: not those that hold one of a few words of ours."""
+    return tuple(
+        field.name
+        for field in msgspec.structs.fields(kind)
+        if get_origin(field.type) is not Literal and field.name not in ("rule", "fingerprint")
+    )
+
+
+def input_name(name: str) -> str:
+    """`dump.tar.gz` for any archive of that kind, `run.log` for any log."""
+    lower = name.lower()
+    for suffix in (".tar.gz", ".tar.zst", ".tgz", ".tar", ".zip", ".txt", ".hlo", ".pb", ".log"):
+        if lower.endswith(suffix):
+            return f"run{suffix}" if suffix == ".log" else f"dump{suffix}"
+    return "dump"
+
+
+_DUMP_FILE = re.compile(r"module_\d+(?:\.[^/\\]*)?")
+
+
+class _Members:
+    """Names of files and modules: folders become words, and so do names XLA did not give."""
+
+    def __init__(self, report: Report, words: Words) -> None:
+        self._words = words
+        self._shown: dict[str, str] = {}
+        names = [each.id for each in report.modules]
+        names += [dump.file for module in report.modules for dump in module.dumps]
+        names += [each.name for each in report.coverage.skipped]
+        names += [each.file for each in report.coverage.unparsed]
+        names += [each.file for each in report.memory]
+        names += [each.file for finding in report.findings for each in finding.evidence]
+        self._input = report.input.name
+        if report.input.name:
+            self._shown[report.input.name] = input_name(report.input.name)
+        for name in names:
+            self._note(name)
+        # Short names without a dot may be words of a sentence; they go where a name must stand.
+        needles = [each for each in self._shown if "/" in each or ("." in each and len(each) > 4)]
+        alternatives = "|".join(
+            re.escape(each) if each.endswith("/") else rf"{re.escape(each)}(?![\w])"
+            for each in sorted(needles, key=len, reverse=True)
+        )
+        self._pattern = re.compile(rf"(?<![\w/.-])(?:{alternatives})") if needles else None
+
+    def shown(self, name: str) -> str:
+        """One name."""
+        if name in self._shown:
+            return self._counted(name)
+        folder, slash, base = name.rpartition("/")
+        return f"{self._counted(folder + slash)}{self._counted(base)}"
+
+    def replace(self, text: str) -> str:
+        """A text with the names in it."""
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: self._counted(match[0]), text)
+
+    def _counted(self, name: str) -> str:
+        if name in self._shown and name.endswith("/"):
+            self._words.put("folder", name[:-1])
+        elif name in self._shown and name != self._input:
+            self._words.put("file", name)
+        return self._shown.get(name, name)
+
+    def _note(self, name: str) -> None:
+        # Absolute ones are paths like any other.
+        if not name or name.startswith(("/", "~")) or "://" in name:
+            return
+        folder, slash, base = name.rpartition("/")
+        if folder and folder not in _PLAIN_FOLDERS:
+            self._shown[folder + slash] = f"{self._words.known('folder', folder)}/"
+        if base and not _DUMP_FILE.fullmatch(base) and base not in self._shown:
+            stem, dot, suffix = base.rpartition(".")
+            kept = f".{suffix}" if dot and stem and suffix in _SUFFIXES else ""
+            self._shown[base] = f"{self._words.known('file', base)}{kept}"
+
+
+_PLAIN_FOLDERS = frozenset(
+    "dump dumps xla xla_dump xla_dumps hlo hlo_dump out output tmp .".split()
+)
+_SUFFIXES = frozenset("txt hlo pb log gz zst json tar zip html dot ll ptx mlir py out err".split())
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in cast("tuple[object, ...]", value):
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, object]", value).items():
+            yield key
+            yield from _strings(item)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _strings(getattr(value, name))

@@ -1,0 +1,232 @@
+"""What HLO carries along that is no program: the values of constants, and payloads.
+
+Takes a text, whole or a line of it, and gives one that reads the same: arrays become `{...}`, which
+is XLA's own way to leave them out; a long decimal fraction is rounded; strings that a kernel, a
+library call or a frontend keeps for itself become words. Line ends stay where they are.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from app.report.redact_places import Words
+
+_CONSTANT = " constant("
+_FRACTION = re.compile(r"-?\d++\.\d++(?:e[+-]?\d++)?|-?\d++e[+-]?\d++", re.I)
+_DIGITS_KEPT = 2
+_DIGITS_PLAIN = 3
+_HOLDER = re.compile(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"{])")
+# A text never breaks a line within a string.
+_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"')
+_ANY_STRING = re.compile(r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"')
+_LONG = 256
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
+_ENTRY = re.compile(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+")')
+# Keys of attributes that XLA, JAX and Shardy write themselves, in `frontend_attributes`.
+_OWN_KEY = re.compile(r"_?xla[._]\w.*|sdy\..*|_scheduling.*|mhlo\..*|inlineable|fingerprint_.*")
+# Values that a protobuf of XLA prints: numbers, enumerators, kinds of fusion.
+_PLAIN_VALUE = re.compile(
+    r"|-?\d[\d.e+-]*|[A-Z][A-Z0-9_]{0,63}|k[A-Z]\w{0,40}|__[a-z0-9_$]{1,60}|[fsu]\d{1,2}|bf16"
+    r"|true|false|default|cuda|rocm|cudnn|cublas|[a-z_]{0,40}_fusion|cutlass_gemm\w{0,40}"
+)
+_MAX_OWN_VALUE = 4_000
+
+
+class Payloads:
+    """Takes constants and payloads out of HLO."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+
+    def replace(self, text: str) -> str:
+        """The text without them."""
+        if _CONSTANT in text:
+            text = self._replace_constants(text)
+        if "backend_config=" in text or "frontend_attributes=" in text or "opaque=" in text:
+            text = self._replace_held(text)
+        if len(text) > 96:
+            text = self._replace_long_strings(text)
+            text = _BASE64.sub(lambda match: self._payload(match[0]), text)
+        return text
+
+    def _payload(self, original: str) -> str:
+        return self._words.put("payload", original)
+
+    def _replace_long_strings(self, text: str) -> str:
+        kept: list[str] = []
+        done = 0
+        for match in _ANY_STRING.finditer(text):
+            if match.end() - match.start() > _LONG and not match[1]:
+                kept += [text[done : match.start()], f'"{self._payload(match[2])}"']
+                done = match.end()
+        return "".join(kept) + text[done:] if kept else text
+
+    # ---- constants -----------------------------------------------------------------------------
+
+    def _replace_constants(self, text: str) -> str:
+        kept: list[str] = []
+        done = 0
+        at = text.find(_CONSTANT)
+        while at >= 0:
+            start = at + len(_CONSTANT)
+            end = _end_of_literal(text, start)
+            kept += [text[done:start], self._literal(text[start:end])]
+            done = end
+            at = text.find(_CONSTANT, end)
+        return "".join(kept) + text[done:]
+
+    def _literal(self, literal: str) -> str:
+        if "{" not in literal and '"' not in literal:
+            return _FRACTION.sub(self._rounded, literal)
+        if literal.strip() == "{...}":
+            return literal
+        self._words.put("constant", literal)
+        return "{...}" + "\n" * literal.count("\n")
+
+    def _rounded(self, match: re.Match[str]) -> str:
+        written = match[0]
+        digits = written.lower().partition("e")[0].lstrip("-").replace(".", "").strip("0")
+        value = float(written)
+        if len(digits) <= _DIGITS_PLAIN or _is_power_of_two(value):
+            return written
+        self._words.put("number", written)
+        return f"{value:.{_DIGITS_KEPT}g}"
+
+    # ---- payloads --------------------------------------------------------------------------------
+
+    def _replace_held(self, text: str) -> str:
+        kept: list[str] = []
+        done = 0
+        for match in _HOLDER.finditer(text):
+            if match.end() < done:
+                continue
+            start = match.end()
+            end = _end_of_value(text, start)
+            kept += [text[done:start], self._held(match[1], text[start:end])]
+            done = end
+        return "".join(kept) + text[done:]
+
+    def _held(self, key: str, value: str) -> str:
+        if key == "frontend_attributes":
+            return _ENTRY.sub(self._entry, value)
+        if value.startswith('"'):
+            return self._quoted(value)
+        changed = self._json(value)
+        return self._torn(value) if changed is None else changed
+
+    def _torn(self, value: str) -> str:
+        """JSON that is none, as in a line that was cut: its strings one by one, the rest goes."""
+        kept: list[str] = []
+        done = 0
+        for match in _STRING.finditer(value):
+            is_key = value.startswith(":", match.end())
+            shown = match[0] if is_key else f'"{self._value(match[0][1:-1])}"'
+            kept += [value[done : match.start()], shown]
+            done = match.end()
+        rest = value[done:]
+        return "".join(kept) + rest.partition('"')[0] + ("\u2026" if '"' in rest else "")
+
+    def _quoted(self, value: str) -> str:
+        if len(value) == 2:
+            return value
+        try:
+            inner: object = json.loads(value)
+        except ValueError:
+            inner = ""
+        changed = self._json(inner) if isinstance(inner, str) and inner[:1] == "{" else None
+        if changed is None:
+            return f'"{self._payload(value)}"'
+        return value if changed == inner else json.dumps(changed)
+
+    def _json(self, text: str) -> str | None:
+        """The same object with words in place of what is not plain; None where it is no JSON."""
+        try:
+            held = cast(object, json.loads(text))
+            changed = _with_strings(held, self._value)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(held, dict):
+            return None
+        return text if changed == held else json.dumps(changed, separators=(",", ":"))
+
+    def _entry(self, match: re.Match[str]) -> str:
+        key, value = match[1], match[2]
+        if _OWN_KEY.fullmatch(key) and len(value) <= _MAX_OWN_VALUE:
+            return match[0]
+        changed = self._value(value[1:-1])
+        return match[0] if changed == value[1:-1] else f'{key}="{changed}"'
+
+    def _value(self, value: str) -> str:
+        return value if _PLAIN_VALUE.fullmatch(value) else self._payload(value)
+
+
+def _with_strings(value: object, change: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_with_strings(item, change) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {key: _with_strings(item, change) for key, item in entries.items()}
+    return value
+
+
+def _is_power_of_two(value: float) -> bool:
+    numerator, denominator = value.as_integer_ratio() if abs(value) < float("inf") else (0, 1)
+    return abs(numerator) == 1 and denominator & (denominator - 1) == 0
+
+
+_BRACKETS = re.compile(r'[(){}"\n]')
+
+
+def _end_of_literal(text: str, start: int) -> int:
+    """Where the parenthesis closes that opened before `start`; the end of the line if it does not.
+
+    A literal may go over many lines, but only within braces.
+    """
+    depth, braces, at = 1, 0, start
+    while (match := _BRACKETS.search(text, at)) is not None:
+        sign, at = match[0], match.end()
+        if sign == '"':
+            string = _STRING.match(text, match.start())
+            if string is None:
+                return len(text)
+            at = string.end()
+        elif sign == "\n":
+            if not braces:
+                return match.start()
+        elif sign in "{}":
+            braces += 1 if sign == "{" else -1
+        else:
+            depth += 1 if sign == "(" else -1
+            if not depth:
+                return match.start()
+    return len(text)
+
+
+def _end_of_value(text: str, start: int) -> int:
+    """Where the string or the braces end that begin at `start`; the line's end if they do not."""
+    if text[start] == '"':
+        string = _STRING.match(text, start)
+        return string.end() if string else _line_end(text, start)
+    depth, at = 0, start
+    while (match := _BRACKETS.search(text, at)) is not None:
+        sign, at = match[0], match.end()
+        if sign == '"':
+            string = _STRING.match(text, match.start())
+            if string is None:
+                break
+            at = string.end()
+        elif sign == "\n":
+            break
+        elif sign in "{}":
+            depth += 1 if sign == "{" else -1
+            if not depth:
+                return at
+    return _line_end(text, start)
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

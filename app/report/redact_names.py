@@ -1,0 +1,80 @@
+"""Names that people chose in their program: of functions, layers, parameters, source files.
+
+They stand in every `op_name`, in the table of functions, in the name of the module, and XLA makes
+names of computations of them. A name that is a word of HLO or of JAX says nothing and stays.
+"""
+
+import re
+
+from app.report.redact_places import Words
+from app.report.redact_words import PUBLIC_WORDS
+
+_OP_NAME = re.compile(r'\bop_name="((?:[^"\\\n]++|\\[^\n])*+)"')
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_FUNCTIONS = re.compile(r"^FunctionNames\n((?:\d++ [^\n]*+\n)++)", re.M)
+_FUNCTION = re.compile(r'^\d++ "([^"\n]*+)"', re.M)
+_PREFIXES = ("jit_", "pmap_", "pjit_", "xla_")
+# Absolute ones are `redact_places.py`'s matter.
+_SOURCE = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|pyx|ipynb)\b")
+
+
+class ChosenNames:
+    """Replaces them; does nothing where neither `op_names` nor `source` is asked for."""
+
+    def __init__(self, words: Words, *, op_names: bool, source: bool) -> None:
+        self._words = words
+        self._op_names = op_names
+        self._source = source
+        self._chosen: dict[str, str] = {}
+
+    def learn(self, text: str) -> None:
+        """Note the names in a text."""
+        if self._op_names and "op_name=" in text:
+            for name in _OP_NAME.findall(text):
+                self.learn_name(name)
+        if (self._op_names or self._source) and "FunctionNames" in text:
+            for table in _FUNCTIONS.findall(text):
+                for name in _FUNCTION.findall(table):
+                    self.learn_name(name)
+
+    def learn_name(self, name: str) -> None:
+        """Note the identifiers of an `op_name` or of a function's qualified name."""
+        for word in _IDENTIFIER.findall(name):
+            bare = _bare(word)
+            if bare and bare not in PUBLIC_WORDS and bare.lower() not in PUBLIC_WORDS:
+                self._chosen.setdefault(bare, self._words.known("name", bare))
+
+    def learn_module(self, name: str) -> None:
+        """Note the function that a module is called after."""
+        if self._op_names:
+            self.learn_name(name)
+
+    def replace(self, text: str) -> str:
+        """The text with words in place of those names."""
+        if self._source and (".py" in text or ".ipynb" in text):
+            text = _SOURCE.sub(self._file, text)
+        if not self._chosen:
+            return text
+        return _IDENTIFIER.sub(self._named, text)
+
+    def _named(self, match: re.Match[str]) -> str:
+        word = match[0]
+        bare = _bare(word)
+        shown = self._chosen.get(bare)
+        if shown is None:
+            return word
+        self._words.put("name", bare)
+        return word.replace(bare, shown)
+
+    def _file(self, match: re.Match[str]) -> str:
+        stem, _, suffix = match[0].rpartition(".")
+        if self._words.is_word(stem):
+            return match[0]
+        return f"{self._words.put('file', match[0].rpartition('/')[2])}.{suffix}"
+
+
+def _bare(word: str) -> str:
+    """The name in `jit_train_step_`, as XLA and JAX decorate it."""
+    for prefix in _PREFIXES:
+        word = word.removeprefix(prefix)
+    return word.strip("_")
