@@ -5,8 +5,8 @@ graphs. What differs between the texts where two modules part is for `diff.py`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from app.analysis.canonical import elided_constants
 from app.analysis.canonical_difference import FirstDifference, first_difference
@@ -30,6 +30,7 @@ from app.model.comparison import (
     Side,
     Sides,
 )
+from app.model.dump import ModuleHistory
 from app.model.report import Module, Report, Tool
 from hlo_parser import Instruction
 from hlo_parser import Module as HloModule
@@ -40,10 +41,11 @@ MOST_PAIRS = 500
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """One side: its report, and its texts where they are at hand."""
+    """One side: its report, and its texts and histories where they are at hand."""
 
     report: Report
     texts: Texts | None = None
+    histories: Mapping[str, ModuleHistory] = field(default_factory=dict[str, ModuleHistory])
 
 
 def compare(a: Analysed, b: Analysed, tool: Tool) -> Comparison:

@@ -55,7 +55,7 @@ class Resharding:
 
 def find_reshardings(history: ModuleHistory) -> tuple[Resharding, ...]:
     """The changes of sharding that nobody asked for, the largest first."""
-    dump = _partitioned_text(history)
+    dump = partitioned_text(history)
     if dump is None:
         return ()
     found = [
@@ -66,7 +66,8 @@ def find_reshardings(history: ModuleHistory) -> tuple[Resharding, ...]:
     return tuple(sorted(found, key=lambda r: -r.bytes))
 
 
-def _partitioned_text(history: ModuleHistory) -> PassDump | None:
+def partitioned_text(history: ModuleHistory) -> PassDump | None:
+    """The newest text that is partitioned and not fused yet, None where there is none."""
     fused: dict[Computation, bool] = {}
     for dump in reversed(history.dumps):
         if dump.module.header.num_partitions < 2:

@@ -9,13 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from app.cli import analyze, compare, diff, explain, parse, rules, run, serve
+from app.cli import analyze, compare, diff, explain, parse, policy, rules, run, serve
 from app.cli.output import complain
 from app.errors import AppError, InputError, JobFailed, NotFound, UsageError
 from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
-_COMMANDS = (analyze, run, parse, diff, compare, serve, rules, explain)
+_COMMANDS = (analyze, run, parse, diff, compare, policy, serve, rules, explain)
 _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
     (UsageError, 2),
     (NotFound, 2),

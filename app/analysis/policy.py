@@ -1,0 +1,398 @@
+"""Holds one analysed dump against a policy: limits and expectations on graphs, not on text.
+
+Figures are those of the report, of the last text of each module: names, numbers and paths never
+enter. What cannot be known (no buffer assignment, no loop at that line) is `unknown` and no pass.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from app.analysis.comparison import Analysed
+from app.analysis.comparison_amounts import exposed_us, pair_loops
+from app.analysis.policy_file import UNITS, Check, Lines, Measure
+from app.analysis.policy_reshardings import FoundResharding, reshardings_of
+from app.model.comparison import Unit
+from app.model.policy import PolicyPlace, PolicyResult, PolicyRow, PolicyVerdict
+from app.model.report import Collective, Dump, Loop, LoopEventKind, Module, Report, Source, Tool
+
+_MOST_PLACES = 12
+_PIPELINED: frozenset[LoopEventKind] = frozenset(
+    {"pipelined_forward", "pipelined_backward", "pipelined_forward_sink"}
+)
+_DOUBLED: frozenset[LoopEventKind] = frozenset({"double_buffered"})
+_UNIT_WORDS: dict[Unit, str] = {"": "", "bytes": " bytes", "flops": " FLOP", "us": " µs"}
+_COUNTS: dict[Measure, str] = {
+    "copies": "copy",
+    "custom_calls": "custom-call",
+    "fusions": "fusion",
+    "whiles": "while",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """One module of a side, or one loop of it."""
+
+    report: Report
+    module: Module
+    loop: Loop | None = None
+
+
+def hold_against(
+    checks: Sequence[Check], dump: Analysed, tool: Tool, *, baseline: Analysed | None = None
+) -> PolicyResult:
+    """Each check on each module and loop that it names."""
+    rows = tuple(row for check in checks for row in _rows(check, dump, baseline))
+    return PolicyResult(
+        tool=tool,
+        passed=not any(_is_failure(row) for row in rows),
+        dump=dump.report.input.name,
+        baseline=baseline.report.input.name if baseline else None,
+        rows=rows,
+    )
+
+
+def _is_failure(row: PolicyRow) -> bool:
+    return row.verdict == "fail" or (row.verdict == "unknown" and not row.optional)
+
+
+def _rows(check: Check, dump: Analysed, baseline: Analysed | None) -> Iterator[PolicyRow]:
+    modules = [m for m in dump.report.modules if m.dumps and _is_named(check.module, m)]
+    if not modules:
+        yield _unknown(check, why=f"there is no module {check.module or 'of the user'}")
+        return
+    if check.needs_baseline and baseline is None:
+        yield _unknown(check, why="there is no baseline to hold it against")
+        return
+    for module in modules:
+        yield from _module_rows(check, dump, module, baseline)
+
+
+def _is_named(pattern: str | None, module: Module) -> bool:
+    if pattern is None:
+        return module.role == "user"
+    return fnmatchcase(module.name, pattern) or fnmatchcase(module.id, pattern)
+
+
+def _module_rows(
+    check: Check, dump: Analysed, module: Module, baseline: Analysed | None
+) -> Iterator[PolicyRow]:
+    old = _same_module(module, baseline.report) if baseline else None
+    if check.expect == "no_resharding":
+        yield _resharding_row(check, dump, module)
+    elif check.expect == "same_graph":
+        yield _graph_row(check, dump, module, baseline, old)
+    elif check.loop is not None:
+        yield from _loop_rows(check, dump.report, module, baseline, old)
+    else:
+        before = _Subject(baseline.report, old) if baseline and old else None
+        yield _measured(check, _Subject(dump.report, module), before)
+
+
+def _same_module(module: Module, report: Report) -> Module | None:
+    named = [m for m in report.modules if m.name == module.name and m.dumps]
+    return next((m for m in named if m.id == module.id), named[0] if named else None)
+
+
+# ---- loops --------------------------------------------------------------------------------------
+
+
+def _loop_rows(
+    check: Check, report: Report, module: Module, baseline: Analysed | None, old: Module | None
+) -> Iterator[PolicyRow]:
+    loops = _living(report, module)
+    chosen = [loop for loop in loops if _is_loop(check.loop or "", loop)]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(map(_line, loops))) or "none"
+        yield _unknown(
+            check, module, why=f"there is no loop {check.loop} in the last text; loops: {there}"
+        )
+        return
+    partners = _partners(loops, baseline, old)
+    for loop in chosen:
+        if check.expect is not None:
+            yield _loop_row(check, report, module, loop)
+            continue
+        before = None
+        if baseline is not None and old is not None:
+            before = _Subject(baseline.report, old, partners.get(loop.id))
+        yield _measured(check, _Subject(report, module, loop), before)
+
+
+def _living(report: Report, module: Module) -> list[Loop]:
+    """The loops that the last text of the module holds."""
+    last = len(module.dumps) - 1
+    return [x for x in report.loops if x.module == module.id and x.last_dump == last]
+
+
+def _partners(
+    loops: Sequence[Loop], baseline: Analysed | None, old: Module | None
+) -> dict[str, Loop]:
+    if baseline is None or old is None:
+        return {}
+    others = {loop.id: loop for loop in _living(baseline.report, old)}
+    pairs = pair_loops(loops, tuple(others.values()))
+    return {p.a: others[p.b] for p in pairs if p.a is not None and p.b is not None}
+
+
+def _is_loop(pattern: str, loop: Loop) -> bool:
+    names = (loop.id, loop.name, loop.op_name or "", *loop.names)
+    if any(fnmatchcase(name, pattern) for name in names):
+        return True
+    file, _, line = pattern.rpartition(":")
+    return line.isdecimal() and _is_at((Lines(file, int(line), int(line)),), loop.source)
+
+
+def _loop_row(check: Check, report: Report, module: Module, loop: Loop) -> PolicyRow:
+    """Whether a loop, or the one that it was copied from, was pipelined or double buffered."""
+    wanted = _PIPELINED if check.expect == "pipelined" else _DOUBLED
+    found: list[str] = []
+    here: Loop | None = loop
+    seen: set[str] = set()
+    while here is not None and here.id not in seen:
+        seen.add(here.id)
+        found += [f"{e.kind} by {e.pass_ or 'a pass'}" for e in here.events if e.kind in wanted]
+        here = _origin(here, report)
+    return _row(
+        check,
+        module,
+        loop,
+        verdict="pass" if found else "fail",
+        limit=(check.expect or "").replace("_", " "),
+        why=", ".join(dict.fromkeys(found)).replace("_", " ") or "no pass did so",
+        places=(PolicyPlace(instruction=loop.name, opcode="while", source=loop.source),),
+    )
+
+
+def _origin(loop: Loop, report: Report) -> Loop | None:
+    """The loop that this one was copied from, which its `created` event names last."""
+    created = next((event.detail for event in loop.events if event.kind == "created"), "")
+    name = created.rpartition(" ")[2]
+    others = (o for o in report.loops if o.module == loop.module and o.id != loop.id)
+    return next((other for other in others if name in (other.name, *other.names)), None)
+
+
+# ---- measures -----------------------------------------------------------------------------------
+
+
+def _measured(check: Check, subject: _Subject, before: _Subject | None) -> PolicyRow:
+    assert check.measure is not None
+    value, places = _value(check, subject)
+    old = _value(check, before)[0] if before is not None else None
+    verdict, why = _verdict(check, value, old)
+    return _row(
+        check,
+        subject.module,
+        subject.loop,
+        verdict=verdict,
+        value=value,
+        baseline=old,
+        limit=_limit(check),
+        why=why,
+        places=places,
+    )
+
+
+def _verdict(check: Check, value: float | None, old: float | None) -> tuple[PolicyVerdict, str]:
+    if value is None:
+        return "unknown", "the dump does not say"
+    if check.most is not None and value > check.most:
+        return "fail", "more than the most allowed"
+    if check.least is not None and value < check.least:
+        return "fail", "less than the least allowed"
+    if check.increase is not None:
+        if old is None:
+            return "unknown", "the baseline does not say"
+        if value > old + check.increase.amount + check.increase.part * old:
+            return "fail", "more than the baseline lets pass"
+    return "pass", ""
+
+
+def _limit(check: Check) -> str:
+    unit = _UNIT_WORDS[UNITS[check.measure]] if check.measure else ""
+    words: list[str] = []
+    if check.least is not None:
+        words.append(f"at least {check.least:,.15g}{unit}")
+    if check.most is not None:
+        words.append(f"at most {check.most:,.15g}{unit}")
+    if check.increase is not None:
+        increase = check.increase
+        more = f"{increase.part * 100:.6g} %" if increase.part else f"{increase.amount:,.15g}{unit}"
+        words.append(f"at most {more} more than the baseline")
+    return ", ".join(words)
+
+
+def _value(check: Check, subject: _Subject) -> tuple[float | None, tuple[PolicyPlace, ...]]:
+    """The figure, and the instructions behind it where it counts instructions."""
+    measure = check.measure
+    if measure in ("collectives", "collective_bytes", "exposed_us"):
+        counted = _collectives(check, subject)
+        return _of_collectives(measure, counted), tuple(map(_place, counted[:_MOST_PLACES]))
+    loop = subject.loop
+    if measure == "trip_count":
+        return (None if loop is None else loop.trip_count), ()
+    if measure == "carry":
+        return (None if loop is None else len(loop.carry)), ()
+    return _of_module(measure, subject), ()
+
+
+def _collectives(check: Check, subject: _Subject) -> list[Collective]:
+    if subject.loop is None and check.loop is not None:
+        # The baseline has no such loop: what stands in it is new.
+        return []
+    return [
+        c
+        for c in subject.report.collectives
+        if c.module == subject.module.id
+        and (subject.loop is None or c.loop == subject.loop.id)
+        and (check.opcode is None or fnmatchcase(c.opcode, check.opcode))
+        and (not check.lines or _is_at(check.lines, c.source))
+    ]
+
+
+def _of_collectives(measure: Measure, counted: Sequence[Collective]) -> float | None:
+    if measure == "collectives":
+        return len(counted)
+    if measure == "collective_bytes":
+        return sum(c.bytes for c in counted)
+    return exposed_us(counted) if counted else 0.0
+
+
+def _of_module(measure: Measure | None, subject: _Subject) -> float | None:
+    memory = next((m for m in subject.report.memory if m.module == subject.module.id), None)
+    last = subject.module.dumps[-1]
+    if measure == "total_memory":
+        return memory.total_bytes if memory else None
+    if measure == "peak_memory":
+        return memory.peak.bytes if memory and memory.peak else None
+    if measure in _COUNTS:
+        return last.counts.get(_COUNTS[measure], 0)
+    of_dump: dict[str, Callable[[Dump], float | None]] = {
+        "instructions": lambda dump: dump.instructions,
+        "flops": lambda dump: dump.flops,
+        "run_bytes": lambda dump: sum(dump.collective_bytes.values()),
+    }
+    return of_dump[measure](last) if measure is not None else None
+
+
+# ---- graphs -------------------------------------------------------------------------------------
+
+
+def _resharding_row(check: Check, dump: Analysed, module: Module) -> PolicyRow:
+    history = dump.histories.get(module.id)
+    if history is None:
+        return _unknown(check, module, why="only the dump itself tells, a report does not")
+    found = [
+        each
+        for each in reshardings_of(history)
+        if (check.opcode is None or fnmatchcase(each.opcode, check.opcode))
+        and (not check.lines or any(_is_at(check.lines, source) for source in each.sources))
+    ]
+    return _row(
+        check,
+        module,
+        None,
+        verdict="fail" if found else "pass",
+        value=len(found),
+        limit="none" + (" at these lines" if check.lines else ""),
+        why=found[0].said if found else "",
+        places=tuple(_resharded(each, check.lines) for each in found[:_MOST_PLACES]),
+    )
+
+
+def _resharded(each: FoundResharding, lines: Sequence[Lines]) -> PolicyPlace:
+    at = [source for source in each.sources if not lines or _is_at(lines, source)]
+    return PolicyPlace(
+        instruction=each.instruction,
+        opcode=each.opcode,
+        computation=each.computation,
+        file=each.file,
+        source=at[0] if at else None,
+    )
+
+
+def _graph_row(
+    check: Check, dump: Analysed, module: Module, baseline: Analysed | None, old: Module | None
+) -> PolicyRow:
+    if old is None:
+        return _unknown(check, module, why="the baseline has no such module")
+    if dump.texts is None or baseline is None or baseline.texts is None:
+        return _unknown(check, module, why="graphs are compared from dumps, not from reports")
+    here = dump.texts.digest(module.id, len(module.dumps) - 1)
+    there = baseline.texts.digest(old.id, len(old.dumps) - 1)
+    return _row(
+        check,
+        module,
+        None,
+        verdict="pass" if here == there else "fail",
+        limit="the last graph of the baseline",
+        why="" if here == there else "another graph: hloscope compare shows what differs",
+    )
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def _row(
+    check: Check,
+    module: Module | None,
+    loop: Loop | None,
+    *,
+    verdict: PolicyVerdict,
+    value: float | None = None,
+    baseline: float | None = None,
+    limit: str = "",
+    why: str = "",
+    places: tuple[PolicyPlace, ...] = (),
+) -> PolicyRow:
+    return PolicyRow(
+        check=check.name,
+        module=module.id if module else None,
+        loop=loop.id if loop else None,
+        what=check.measure or check.expect or "",
+        unit=UNITS[check.measure] if check.measure else "",
+        value=value,
+        limit=limit,
+        baseline=baseline,
+        verdict=verdict,
+        why=why,
+        places=places,
+        optional=check.optional,
+    )
+
+
+def _unknown(check: Check, module: Module | None = None, *, why: str) -> PolicyRow:
+    return _row(check, module, None, verdict="unknown", why=why, limit=_limit(check))
+
+
+def _place(collective: Collective) -> PolicyPlace:
+    return PolicyPlace(
+        instruction=collective.instruction,
+        opcode=collective.opcode,
+        computation=collective.computation,
+        source=collective.source,
+    )
+
+
+def _is_at(lines: Sequence[Lines], source: Source | None) -> bool:
+    """Whether a place, or a call that led to it, stands in one of these lines."""
+    if source is None:
+        return False
+    calls = [(source.file, source.line), *((f.file, f.line) for f in source.frames)]
+    return any(
+        _is_file(wanted.file, file) and wanted.first <= line <= wanted.last
+        for wanted in lines
+        for file, line in calls
+    )
+
+
+def _is_file(wanted: str, file: str) -> bool:
+    file = file.replace("\\", "/")
+    return file == wanted or file.endswith(f"/{wanted}")
+
+
+def _line(loop: Loop) -> str:
+    if loop.source is None:
+        return loop.name
+    return f"{loop.source.file.replace(chr(92), '/').rpartition('/')[2]}:{loop.source.line}"

@@ -1,0 +1,55 @@
+"""What a policy says of one dump: each check with its value, its limit and its verdict.
+
+The field names are keys of the JSON contract, as in `report.py`.
+"""
+
+from typing import Literal
+
+from app.model.comparison import Unit
+from app.model.report import SCHEMA_VERSION, Tool
+from app.model.source import Source, Struct
+
+PolicyVerdict = Literal["pass", "fail", "unknown"]
+
+
+class PolicyPlace(Struct, frozen=True, kw_only=True):
+    """An instruction that a check counted or found, of the last text or the one of `file`."""
+
+    instruction: str
+    opcode: str
+    computation: str = ""
+    file: str | None = None
+    source: Source | None = None
+
+
+class PolicyRow(Struct, frozen=True, kw_only=True):
+    """One check on one module, or on one loop of it.
+
+    `limit` is in words; `value` and `baseline` are None where they are not known or the check
+    counts nothing. `unknown` fails too, unless the check is optional: what is not known is no pass.
+    """
+
+    check: str
+    module: str | None = None
+    loop: str | None = None
+    what: str = ""
+    unit: Unit = ""
+    value: float | None = None
+    limit: str = ""
+    baseline: float | None = None
+    verdict: PolicyVerdict
+    why: str = ""
+    places: tuple[PolicyPlace, ...] = ()
+    optional: bool = False
+
+
+class PolicyResult(Struct, frozen=True, kw_only=True):
+    """All checks of a policy on one dump; `passed` when none failed."""
+
+    schema_version: int = SCHEMA_VERSION
+    kind: Literal["policy"] = "policy"
+    tool: Tool
+    passed: bool
+    dump: str
+    baseline: str | None = None
+    rows: tuple[PolicyRow, ...] = ()

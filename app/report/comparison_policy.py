@@ -1,0 +1,97 @@
+"""A policy's result made ready to be shown: a table of checks, then what made them fail."""
+
+from collections.abc import Iterator
+
+from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
+from app.report.comparison import figure
+from app.report.comparison_sheet import Section, Sheet, grid
+from app.report.wording import counted, legible, place_text
+
+_WORDS = {"pass": "pass", "fail": "FAIL", "unknown": "UNKNOWN"}
+
+
+def policy_sheet(result: PolicyResult) -> Sheet:
+    """The sheet of a result; checks that fail stand first."""
+    shown = legible(result)
+    rows = sorted(shown.rows, key=lambda row: ("fail", "unknown", "pass").index(row.verdict))
+    against = f" against {shown.baseline}" if shown.baseline else ""
+    return Sheet(
+        badge="PASS" if shown.passed else "FAIL",
+        tone="clear" if shown.passed else "error",
+        verdict=f"{shown.dump}{against}: {_verdict(shown)}",
+        grids=(
+            grid(
+                "",
+                ("", "check", "where", "value", "baseline", "limit", "why"),
+                map(_row, rows),
+                numbers=("value", "baseline"),
+                most=200,
+            ),
+        ),
+        sections=tuple(_section(row) for row in rows if row.verdict == "fail" and row.places),
+    )
+
+
+def _verdict(result: PolicyResult) -> str:
+    failed = [row for row in result.rows if row.verdict == "fail"]
+    unknown = [row for row in result.rows if row.verdict == "unknown"]
+    if not failed and not unknown:
+        return f"all {counted(len(result.rows), 'check')} pass."
+    told: list[str] = []
+    if failed:
+        first = failed[0]
+        places = (place for place in first.places if place.source is not None)
+        at = next((f" ({place_text(p.source)})" for p in places if p.source is not None), "")
+        told.append(f"{counted(len(failed), 'check')} of {len(result.rows):,} fail")
+        told[-1] += f", first {first.check}{at}"
+    if unknown:
+        optional = all(row.optional for row in unknown)
+        note = ", which is let pass" if optional else ""
+        told.append(f"{counted(len(unknown), 'check')} cannot be told{note}")
+    return "; ".join(told) + "."
+
+
+def _row(row: PolicyRow) -> tuple[str, ...]:
+    where = row.loop or row.module or "-"
+    return (
+        _WORDS[row.verdict],
+        row.check,
+        where,
+        figure(row.value, row.unit),
+        figure(row.baseline, row.unit),
+        row.limit or "-",
+        row.why,
+    )
+
+
+def _section(row: PolicyRow) -> Section:
+    return Section(f"{row.check}: what counts", facts=tuple(map(_place, row.places)))
+
+
+def _place(place: PolicyPlace) -> tuple[str, str]:
+    where = place_text(place.source) if place.source else "no line known"
+    inside = f" in {place.computation}" if place.computation else ""
+    file = f", {place.file}" if place.file else ""
+    return where, f"%{place.instruction}, {place.opcode}{inside}{file}"
+
+
+def policy_markdown(result: PolicyResult) -> Iterator[str]:
+    """The table as Markdown, for the summary of a CI run."""
+    sheet = policy_sheet(result)
+    yield f"**{sheet.badge}** {_escaped(sheet.verdict)}"
+    yield ""
+    table = sheet.grids[0]
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"|{'---|' * len(table.columns)}"
+    for row in table.rows:
+        yield f"| {' | '.join(map(_escaped, row))} |"
+    for section in sheet.sections:
+        yield ""
+        yield f"{_escaped(section.title)}"
+        yield ""
+        for where, what in section.facts:
+            yield f"- {_escaped(where)}: {_escaped(what)}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~" else char for char in text)

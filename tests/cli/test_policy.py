@@ -1,0 +1,172 @@
+"""`hloscope policy` over programs that JAX compiles here, and over a sample."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.main import main
+from compiled import LINE_OF_RESHARDING, RESHARDED, compile_program
+from samples import SAMPLE_DUMPS
+
+Policy = Callable[..., dict[str, Any]]
+REAL_STEP = """
+[[check]]
+measure = "collectives"
+loop = "*while*"
+opcode = "all-gather"
+max = 0
+
+[[check]]
+measure = "peak_memory"
+max = "1 MiB"
+
+[[check]]
+expect = "no_resharding"
+lines = ["step.py"]
+"""
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_program(tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="module")
+def resharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_program(tmp_path_factory.mktemp("resharded"), RESHARDED)
+
+
+@pytest.fixture(scope="module")
+def pipelined() -> Path:
+    return next(SAMPLE_DUMPS.joinpath("fsdp_pipelined").glob("dump.*"))
+
+
+@pytest.fixture
+def policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Policy:
+    def answer(text: str, dump: Path, *words: str, code: int) -> dict[str, Any]:
+        file = tmp_path / "policy.toml"
+        file.write_text(text)
+        assert main(["policy", str(dump), "--file", str(file), "--json", "-", *words]) == code
+        return json.loads(capsys.readouterr().out)
+
+    return answer
+
+
+def test_a_real_step_passes_and_one_resharding_more_fails_at_its_line(
+    step: Path, resharded: Path, policy: Policy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert policy(REAL_STEP, step, code=0)["passed"]
+    found = policy(REAL_STEP, resharded, code=1)
+    by_name = {row["check"]: row for row in found["rows"]}
+    row = by_name["no resharding"]
+    assert row["verdict"] == "fail"
+    assert row["places"][0]["source"]["line"] == LINE_OF_RESHARDING
+    assert row["places"][0]["opcode"] == "all-to-all"
+    assert by_name["collectives of all-gather in *while*"]["verdict"] == "fail"
+    assert by_name["peak memory"]["verdict"] == "pass"
+
+
+def test_the_table_says_pass_or_fail_first(
+    resharded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, summary = tmp_path / "policy.toml", tmp_path / "summary.md"
+    file.write_text(REAL_STEP)
+    words = ["policy", str(resharded), "--file", str(file), "--markdown", str(summary)]
+    assert main(words) == 1
+    printed = capsys.readouterr().out
+    assert printed.split()[0] == "FAIL"
+    assert f"step.py:{LINE_OF_RESHARDING}" in printed
+    assert summary.read_text().startswith("**FAIL**")
+    assert f"step.py:{LINE_OF_RESHARDING}" in summary.read_text()
+
+
+def test_lines_that_are_not_named_may_reshard(resharded: Path, policy: Policy) -> None:
+    text = '[[check]]\nexpect = "no_resharding"\nlines = ["step.py:15-18", "other.py"]'
+    assert policy(text, resharded, code=0)["rows"][0]["value"] == 0
+
+
+def test_more_than_the_baseline_fails(step: Path, resharded: Path, policy: Policy) -> None:
+    text = """
+    [[check]]
+    measure = "run_bytes"
+    max_increase = "10%"
+
+    [[check]]
+    measure = "copies"
+    max_increase = 5
+
+    [[check]]
+    expect = "same_graph"
+    """
+    same = policy(text, step, "--baseline", str(step), code=0)
+    assert [row["verdict"] for row in same["rows"]] == ["pass"] * 3
+    found = policy(text, resharded, "--baseline", str(step), code=1)
+    assert [row["verdict"] for row in found["rows"]] == ["fail", "pass", "fail"]
+    sent = found["rows"][0]
+    assert sent["value"] > sent["baseline"] > 0
+
+
+def test_a_report_is_baseline_enough_for_figures(
+    step: Path, policy: Policy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert main(["analyze", str(step), "--json", str(report)]) == 0
+    capsys.readouterr()
+    text = '[[check]]\nmeasure = "total_memory"\nmax_increase = 0'
+    assert policy(text, step, "--baseline", str(report), code=0)["passed"]
+    graph = '[[check]]\nexpect = "same_graph"'
+    (row,) = policy(graph, step, "--baseline", str(report), code=1)["rows"]
+    assert (row["verdict"], row["why"][:6]) == ("unknown", "graphs")
+    (row,) = policy('[[check]]\nexpect = "no_resharding"', report, code=1)["rows"]
+    assert row["verdict"] == "unknown"
+
+
+def test_what_cannot_be_told_is_no_pass_unless_it_is_optional(step: Path, policy: Policy) -> None:
+    text = '[[check]]\nmeasure = "collectives"\nloop = "nowhere.py:1"\nmax = 9\n'
+    (row,) = policy(text, step, code=1)["rows"]
+    assert row["verdict"] == "unknown"
+    assert "step.py:" in row["why"]
+    assert policy(f"{text}optional = true", step, code=0)["passed"]
+    assert not policy(f"{text}module = 'jit_other'", step, code=1)["passed"]
+    text = '[[check]]\nmeasure = "copies"\nmax_increase = 0'
+    (row,) = policy(text, step, code=1)["rows"]
+    assert "no baseline" in row["why"]
+
+
+def test_loops_stay_pipelined(pipelined: Path, policy: Policy) -> None:
+    text = """
+    [[check]]
+    expect = "pipelined"
+    loop = "fsdp_accumulate.py:27"
+
+    [[check]]
+    measure = "collectives"
+    loop = "fsdp_accumulate.py:27"
+    max = 4
+
+    [[check]]
+    measure = "exposed_us"
+    max = 1000000
+    """
+    found = policy(text, pipelined, code=0)
+    loops = [row for row in found["rows"] if row["what"] == "pipelined"]
+    assert len(loops) >= 2
+    assert all("pipelined" in row["why"] for row in loops)
+    waits = next(row for row in found["rows"] if row["what"] == "exposed_us")
+    assert waits["unit"] == "us"
+
+
+def test_a_loop_that_no_pass_pipelined_fails(step: Path, policy: Policy) -> None:
+    text = '[[check]]\nexpect = "pipelined"\nloop = "*"\n'
+    (row,) = policy(text, step, code=1)["rows"]
+    assert (row["verdict"], row["why"]) == ("fail", "no pass did so")
+
+
+def test_a_policy_that_cannot_be_read_is_no_pass(step: Path, tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    assert main(["policy", str(step), "--file", str(file)]) == 3
+    file.write_text("[[check]]")
+    assert main(["policy", str(step), "--file", str(file)]) == 2
