@@ -6,6 +6,7 @@ row with its counterpart; where the order differs, each stands at its own place 
 each other. Computations are in the order of the text after, removed ones where they stood.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -69,14 +70,22 @@ def _pairs(before: Module, after: Module, diff: ModuleDiff) -> Iterator[_Pair]:
     gone = {item.before: item for item in diff.computations if item.after is None}
     partner = {new: old for old, new in diff.renamed}
     partner |= {item.after: item.before for item in by_after.values() if item.after and item.before}
+    new = list(dict.fromkeys(after.computations))
+    # Of several computations of one name the first alone is ever matched.
+    unmatched = Counter(there.name for there in new)
+    unmatched.subtract(item.after for item in by_after.values() if item.after and item.before)
+    unmatched.subtract(item.after for item in diff.computations if not item.before and item.after)
     pairs: list[_Pair] = []
-    for there in dict.fromkeys(after.computations):
+    for there in new:
         item = by_after.get(there.name)
-        # Of two computations of one name the first is matched.
         is_first = after.get(there.name) is there
-        is_alone = not is_first or (item is not None and item.before is None)
-        here = None if is_alone else before.get(partner.get(there.name, there.name))
-        pairs.append(_Pair(here, there, item))
+        if unmatched[there.name] > 0 and is_first:
+            item = None
+        if is_first and (item is None or item.before is not None):
+            here = before.get(partner.get(there.name, there.name))
+            pairs.append(_Pair(here, there, item))
+        else:
+            pairs.append(_Pair(None, there, item))
     matched = {id(pair.here) for pair in pairs if pair.here is not None}
     old = list(dict.fromkeys(before.computations))
     place = {id(here): number for number, here in enumerate(old)}

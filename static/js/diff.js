@@ -4,7 +4,7 @@
  * Rows come from the server as they are needed; the page is readable without this.
  */
 
-import { made, drawnText, PaneList } from "./diff_list.js";
+import { LINE_PIXELS, PaneList, drawnText, made } from "./diff_list.js";
 import { KINDS } from "./diff_pieces.js";
 import { Layout } from "./diff_rows.js";
 import { fetched, RowStore } from "./diff_store.js";
@@ -67,11 +67,12 @@ function remember() {
 /**
  * Chooses a row and brings it into sight.
  * @param {number} row
- * @param {{far?: boolean}} [how] `far`: the way back leads to where one was
+ * @param {{far?: boolean, folded?: boolean}} [how] `far`: the way back leads to where one was;
+ *   `folded`: what hides the row may stay closed
  */
-function go(row, { far = false } = {}) {
+function go(row, { far = false, folded = false } = {}) {
   if (far) history.pushState({ row }, "", addressOf(row));
-  if (layout.reveal(row)) list.replace();
+  if (!folded && layout.reveal(row)) list.replace();
   chosen = row;
   list.choose(row);
   if (!list.isInSight(row)) list.show(row, UPPER_SHARE);
@@ -158,9 +159,9 @@ function nextChange(step) {
 
 /** @param {1 | -1} step */
 function nextRow(step) {
-  const at = chosen < 0 ? layout.positionAt(frame.scrollTop / 20) - step : layout.positionOf(chosen);
+  const at = chosen < 0 ? layout.positionAt(frame.scrollTop / LINE_PIXELS) - step : layout.positionOf(chosen);
   const item = layout.items[at + step];
-  if (item !== undefined) go(layout.rowOf(item));
+  if (item !== undefined) go(layout.rowOf(item), { folded: true });
 }
 
 /** @param {number} fold */
@@ -169,12 +170,17 @@ function toggle(fold) {
   if (!layout.opened.delete(fold)) layout.opened.add(fold);
   layout.place();
   list.replace();
-  go(row);
+  go(row, { folded: true });
 }
 
 /** Opens or closes the fold of the chosen row, or follows a moved instruction. */
 function openChosen() {
   if (chosen < 0) return;
+  const item = layout.items[layout.positionOf(chosen)];
+  if (item < 0) {
+    toggle(-1 - item);
+    return;
+  }
   const elsewhere = store.get(chosen)?.before?.elsewhere ?? store.get(chosen)?.after?.elsewhere;
   const fold = layout.foldOf(chosen);
   if (typeof elsewhere === "number") go(elsewhere, { far: true });
