@@ -23,6 +23,7 @@ from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import LoopReaders, follow_loops
 from app.analysis.memory import find_memory
+from app.analysis.program_lines import program_lines
 from app.analysis.meshes import find_meshes
 from app.analysis.policy import hold_against
 from app.analysis.policy_file import Check
@@ -167,6 +168,11 @@ def _examined(contents: DumpContents | None, question: Question, progress: Progr
         collectives=tuple(c for found in facts.collectives.values() for c in found),
         memory=tuple(profile.memory for found in facts.memory.values() for profile in found),
         meshes=tuple(mesh for found in facts.meshes.values() for mesh in found),
+        programs=tuple(
+            program_lines(history, facts.loops.get(history.id, ()))
+            for history in facts.modules
+            if history.role == "user"
+        ),
         failure=facts.failure,
         findings=findings,
         coverage=contents.coverage if contents else Coverage(lines=log.lines),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from app.model.report import Report, Source
-from app.model.source_lines import Snippet, SourceLines
+from app.model.source_lines import ProgramText, Snippet, SourceLines
 
 _CONTEXT = 2
 _MAX_FILE_BYTES = 4 << 20
@@ -28,6 +28,19 @@ def read_source_lines(report: Report, nearby: Sequence[Path]) -> SourceLines:
             snippet = _snippet(source, folders)
             if snippet is not None:
                 found[key] = snippet
+    return found
+
+
+def read_program(files: Iterable[str], nearby: Sequence[Path]) -> dict[str, ProgramText]:
+    """The texts of those of `files`, named as in the dump, that can be read; as above."""
+    folders = [*dict.fromkeys(nearby), Path()]
+    found: dict[str, ProgramText] = {}
+    for file in files:
+        for path in _candidates(file, folders):
+            lines = _lines_of(path)
+            if lines:
+                found[file] = ProgramText(tuple(lines), origin=str(path))
+                break
     return found
 
 

@@ -17,6 +17,7 @@ from app.model.collective import Window as Window
 from app.model.device import TargetDevice
 from app.model.memory import Memory
 from app.model.mesh import Mesh
+from app.model.program import ProgramLines
 from app.model.source import Frame as Frame
 from app.model.source import Source, SourceCoverage, SourceHow, Struct
 
@@ -350,6 +351,7 @@ class Report(Struct, frozen=True, kw_only=True):
     loops: tuple[Loop, ...] = ()
     collectives: tuple[Collective, ...] = ()
     memory: tuple[Memory, ...] = ()
+    programs: tuple[ProgramLines, ...] = ()
     meshes: tuple[Mesh, ...] = ()
     failure: Failure | None = None
     findings: tuple[Finding, ...] = ()

@@ -16,6 +16,14 @@ class Snippet:
     file: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A file of the user's program; `origin` is the path that was read, "" where it was sent."""
+
+    lines: tuple[str, ...]
+    origin: str = ""
+
+
 SourceLines = Mapping[tuple[str, int], Snippet]
 """Snippets by file and line, as a `Source` of the report names them."""
 

@@ -1,17 +1,79 @@
-"""Pages of a report beside its own: memory, one address each below the report's."""
+"""Pages of a report beside its own: the program and memory, one address each below the report's."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import HTMLResponse
 
+from app.bundle import Bundle
+from app.errors import NotFound
+from app.ingest.source_lines import read_program
+from app.model.report import Report
 from app.report.memory import memory_page
+from app.report.source import SourcePlace, program_of, source_page
+from app.views.source_view import SourceText, source_text
 from app.web.rendering import Site
-from app.web.texts import InReader
+from app.web.services import Services, services_of
+from app.web.texts import InReader, module_of
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
+InServices = Annotated[Services, Depends(services_of)]
 Name = Annotated[str, Query(max_length=4096)]
+Position = Annotated[int | None, Query(alias="pass", ge=0, le=1_000_000)]
+
+_MOST_EARLIER_TEXTS = 6
+_MOST_EARLIER_BYTES = 8 << 20
+
+
+@router.api_route("/source", methods=["GET", "HEAD"])
+def source(
+    reader: InReader,
+    services: InServices,
+    report_id: str,
+    module: Name = "",
+    file: Name = "",
+    line: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+    position: Position = None,
+) -> HTMLResponse:
+    """The lines of the program with what they became, and all HLO of one of them, in any text."""
+    with reader.bundle() as bundle:
+        report = bundle.report()
+        chosen = module_of(report, module)
+        last = len(chosen.dumps) - 1
+        place = SourcePlace(
+            report=f"/r/{report_id}",
+            module=chosen,
+            text=last if position is None else position,
+            file=file,
+            line=line if file else 0,
+        )
+        if place.text > last:
+            raise NotFound(f"there is no text {place.text} of module {chosen.id!r}")
+        found = None
+        if place.line or place.text != last or not program_of(report, chosen.id).files:
+            found = _text_of(bundle, report, place)
+        files = {each.file for each in program_of(report, chosen.id).files} | {place.file} - {""}
+        folders = services.own_folders.get(report_id)
+        page = source_page(
+            report,
+            place,
+            found,
+            read_program(sorted(files), folders) if folders else {},
+            base_context={"site": Site()},
+        )
+    return HTMLResponse(page)
+
+
+def _text_of(bundle: Bundle, report: Report, place: SourcePlace) -> SourceText:
+    """What the text of `place` has, with as many texts before it as are soon read."""
+    sizes = [dump.bytes for dump in place.module.dumps]
+    first, room = place.text, _MOST_EARLIER_BYTES
+    while first and place.text - first < _MOST_EARLIER_TEXTS and room >= sizes[first - 1]:
+        first -= 1
+        room -= sizes[first]
+    texts = [bundle.parse(place.module.id, index) for index in range(first, place.text + 1)]
+    return source_text(texts, (place.file, place.line) if place.line else None)
 
 
 @router.api_route("/memory", methods=["GET", "HEAD"])

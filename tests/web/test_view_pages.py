@@ -7,12 +7,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from web.accessible import barriers
-from web.view_dumps import view_dump
+from web.view_dumps import PROGRAM, view_dump
 from web.visiting import Server, chromium, visitors
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 SCHEMES = ("light", "dark")
+CHOSEN = f"file={PROGRAM}&line=7"
+VIEWS = ("memory", "source", f"source?{CHOSEN}", f"source?{CHOSEN}&pass=0")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def hidden_scripts(page: Page) -> int:
     return page.locator("script:not([src]):not([type='application/json']), main b").count()
 
 
-@pytest.mark.parametrize("view", ["memory"])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_view_fits_and_keeps_nobody_out(
@@ -61,14 +63,16 @@ def test_a_view_fits_and_keeps_nobody_out(
     assert barriers(page) == []
 
 
-@pytest.mark.parametrize("view", ["memory"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_read_without_a_script(
     visit: Callable[..., Page], report: str, view: str
 ) -> None:
     page = visit(java_script_enabled=False)
     page.goto(f"{report}/{view}")
     expect(page.locator("h1")).to_be_visible()
-    expect(page.get_by_text("train.py:7").locator("visible=true").first).to_be_visible()
+    expect(
+        page.get_by_text(re.compile(r"^train\.py")).locator("visible=true").first
+    ).to_be_visible()
 
 
 def test_the_curve_is_walked_by_keys_and_pointed_at(
@@ -102,3 +106,29 @@ def test_buffers_are_sorted_and_filtered(visit: Callable[..., Page], report: str
     expect(page.locator("#buffers tbody tr:visible")).to_have_count(1)
     names.locator("visible=true").first.click()
     page.wait_for_url(re.compile("/graph.*instruction=sum"))
+
+
+def test_lines_are_opened_by_keys_and_found_again(visit: Callable[..., Page], report: str) -> None:
+    page = visit(viewport={"width": 390, "height": 844})
+    page.goto(f"{report}/source")
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.keyboard.press("p")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**line=7**")
+    detail = page.get_by_role("region", name="What the line became")
+    expect(detail).to_contain_text("train.py:7 in after optimizations")
+    expect(detail.get_by_role("link", name="h", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Previous text").click()
+    page.wait_for_url("**pass=0**")
+    expect(detail).to_contain_text("train.py:7 in 0001 first")
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**line=9**")
+    expect(detail).to_contain_text("train.py:9 in 0001 first")
+    page.go_back()
+    expect(detail).to_contain_text("train.py:7 in 0001 first")
+    page.go_back()
+    expect(detail).to_contain_text("train.py:7 in after optimizations")
+    page.go_forward()
+    expect(detail).to_contain_text("train.py:7 in 0001 first")

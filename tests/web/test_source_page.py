@@ -1,0 +1,133 @@
+"""The page of the user's program: figures of lines, all HLO of one, in any text, hostile names."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.settings import Settings
+from app.web import create_app
+from web.asking import small_dump
+from web.view_dumps import HOSTILE, MODULE, PROGRAM, view_dump
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), min_free_bytes=0)
+    with TestClient(create_app(settings), base_url="http://localhost") as running:
+        yield running
+
+
+def report_of(client: TestClient, dump: bytes) -> str:
+    return client.put("/api/v1/reports/d.tar.gz?wait=60", content=dump).json()["url"]
+
+
+@pytest.fixture(scope="module")
+def report(client: TestClient) -> str:
+    return report_of(client, view_dump())
+
+
+def rows_of(html: str) -> dict[int, list[str]]:
+    """The cells of the listing by line: instructions, FLOPs, bytes, collectives, memory."""
+    rows: dict[int, list[str]] = {}
+    for number, row in re.findall(r'<tr id="L(\d+)" class="source-line.*?>(.*?)</tr>', html, re.S):
+        cells = re.findall(r'<td class="number figure"[^>]*>(.*?)</td>', row, re.S)
+        rows[int(number)] = [re.sub(r"<[^>]+>", "", cell).strip() for cell in cells]
+    return rows
+
+
+def made_in(html: str) -> dict[str, str]:
+    """The instructions listed for the chosen line, with how their line is known."""
+    table = html.partition('class="sortable stacking made"')[2]
+    found = re.findall(
+        r'<code>([^<]+)</code></a> <span class="opcode.*?<span class="\w+">([^<]+)<', table
+    )
+    return dict(found)
+
+
+def test_the_program_opens_with_the_figures_of_the_last_text(
+    client: TestClient, report: str
+) -> None:
+    page = client.get(f"{report}/source").text
+    assert "<h1>train.py</h1>" in page
+    # Loop, product, counter and stack state the line. In four iterations the product touches three
+    # blocks of 16 KiB, the stack reads and writes one; the counter and two indices are scalars.
+    assert rows_of(page)[7] == ["4 +4", "2.1 MFLOP", "320.1 KiB", "", "80.0 KiB"]
+    assert rows_of(page)[9][3] == "1 · 64.0 KiB"
+
+
+def test_a_line_opens_all_hlo_it_became(client: TestClient, report: str) -> None:
+    page = client.get(f"{report}/source", params={"file": PROGRAM, "line": 7}).text
+    made = made_in(page)
+    assert {name for name, how in made.items() if how == "stated"} == {"h", "next", "u", "loop.1"}
+    assert "inferred from its operand" in made.values()
+    assert next(iter(made)) == "h"
+    links = [unescape(href) for href in re.findall(r'href="(/r/[^"]+)"', page)]
+    graph = next(href for href in links if "/graph" in href and "instruction=h" in href)
+    assert "<h1><code>h</code></h1>" in client.get(graph).text
+    for href in links:
+        if "/source" in href or "/memory" in href:
+            assert client.get(href.partition("#")[0]).status_code == 200
+
+
+def test_any_text_can_be_asked_for(client: TestClient, report: str) -> None:
+    where = {"module": MODULE, "file": PROGRAM, "line": 9, "pass": 0}
+    page = client.get(f"{report}/source", params=where).text
+    assert "0001 first" in page
+    assert made_in(page)["sum"] == "stated"
+    assert "At the peak" not in page
+    assert 'rel="next"' in page
+    assert 'rel="prev"' not in page
+
+
+def test_reports_hold_the_same_figures_as_the_view(client: TestClient, report: str) -> None:
+    (program,) = client.get(f"{report}/report.json").json()["programs"]
+    lines = {
+        (file["file"], line["line"]): line for file in program["files"] for line in file["lines"]
+    }
+    line = lines[PROGRAM, 7]
+    assert (line["instructions"], line["inferred"], line["flops"]) == (4, 4, 4 * 2 * 64**3)
+    assert line["texts"] == [[0, 4]]
+    fresh = client.get(f"{report}/source", params={"file": PROGRAM, "line": 7}).text
+    known = client.get(f"{report}/source", params={"file": PROGRAM}).text
+    assert rows_of(fresh) == rows_of(known)
+
+
+def test_hostile_names_are_text(client: TestClient, report: str) -> None:
+    for where in ({}, {"file": f"/home/me/{HOSTILE}.py", "line": 3}):
+        page = client.get(f"{report}/source", params=where).text
+        assert "<script>alert" not in page
+        # The form sends the name as it is; nobody sees it there.
+        assert "\u202e" not in re.sub(r'<input type="hidden"[^>]*>', "", page)
+        assert "&lt;script&gt;" in page
+    assert "loss&lt;b&gt;" in page
+    assert made_in(page) == {
+        "e": "stated",
+        "g": "inferred from what it runs",
+        "p0": "inferred from what runs it",
+        "w": "inferred from its operand",
+    }
+
+
+def test_a_program_without_places_says_so(client: TestClient) -> None:
+    page = client.get(f"{report_of(client, small_dump())}/source").text
+    assert "No instruction of this module states a line" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("module=nothing", 404),
+        ("pass=99", 404),
+        ("pass=-1", 422),
+        ("file=nothing.py&line=4", 200),
+        ("line=7", 200),
+        ("file=%00%ff&line=1000000000", 200),
+    ],
+)
+def test_odd_questions_are_answered(
+    client: TestClient, report: str, query: str, status: int
+) -> None:
+    assert client.get(f"{report}/source?{query}").status_code == status
