@@ -136,7 +136,8 @@ class Computation:
 
     def get(self, name: str) -> Instruction | None:
         """The (first) instruction of that name."""
-        position = self._by_name().get(name)
+        positions = self._positions
+        position = (self._by_name() if positions is None else positions).get(name)
         return None if position is None else self.instructions[position]
 
     def position(self, name: str) -> int:

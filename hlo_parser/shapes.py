@@ -52,7 +52,7 @@ class _Fields(NamedTuple):
 class Shape:
     """The shape of a value, from its printed text."""
 
-    __slots__ = ("_byte_size", "_fields", "text")
+    __slots__ = ("_byte_size", "_fields", "_without_layout", "text")
 
     text: str
     """As printed, with layout and comments."""
@@ -61,6 +61,7 @@ class Shape:
         self.text = text
         self._fields: _Fields | None = None
         self._byte_size: int | None = None
+        self._without_layout: str | None = None
 
     def __repr__(self) -> str:
         return f"Shape({self.text!r})"
@@ -137,7 +138,10 @@ class Shape:
     @property
     def without_layout(self) -> str:
         """Element types and dimensions only, without layouts and comments."""
-        return _LAYOUT.sub("", _COMMENT.sub("", self.text))
+        found = self._without_layout
+        if found is None:
+            found = self._without_layout = _LAYOUT.sub("", _COMMENT.sub("", self.text))
+        return found
 
 
 def _leaf_bytes(element_type: str, dimensions_text: str) -> int:

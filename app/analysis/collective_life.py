@@ -156,6 +156,8 @@ class CollectiveTracer:
 
     def _changes(self, before: Stage, after: Stage) -> Iterator[tuple[CollectiveEventKind, str]]:
         yield from self._changes_of_place(before, after)
+        if after.operation is before.operation and after.instruction is before.instruction:
+            return
         if before.opcode != after.opcode:
             taken_apart = after.opcode in ("send", "recv")
             kind: CollectiveEventKind = "decomposed" if taken_apart else "became"

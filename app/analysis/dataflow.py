@@ -27,11 +27,16 @@ def value_of(computation: Computation, name: str, path: tuple[int, ...] = ()) ->
     Names that are not defined in the computation and cycles of tuple accesses (both occur in
     hand-edited texts) end the walk at the name reached.
     """
-    seen: set[Value] = set()
+    seen: set[Value] | None = None
     while True:
         here = Value(name, path)
         instruction = computation.get(name)
-        if instruction is None or instruction.opcode not in _HANDS_ON or here in seen:
+        if instruction is None or instruction.opcode not in _HANDS_ON:
+            return here
+        # Most values are no tuple accesses, or one.
+        if seen is None:
+            seen = set()
+        elif here in seen:
             return here
         seen.add(here)
         if instruction.opcode == "get-tuple-element":

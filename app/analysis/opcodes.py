@@ -66,6 +66,12 @@ def base_opcode(opcode: str) -> str | None:
     return opcode.removesuffix("-start")
 
 
+@lru_cache(maxsize=_MOST_OPCODES)
+def _base_collective(opcode: str) -> str | None:
+    base = base_opcode(opcode)
+    return base if base in COLLECTIVES else None
+
+
 def collective_opcode(instruction: Instruction) -> str | None:
     """The collective that this instruction begins, None for everything else.
 
@@ -73,8 +79,8 @@ def collective_opcode(instruction: Instruction) -> str | None:
     in each fusion that drives it onwards; those with `"flag_start":"2"` in their
     `async_collective_fusion_config` continue one that began elsewhere.
     """
-    opcode = base_opcode(instruction.opcode)
-    if opcode not in COLLECTIVES:
+    opcode = _base_collective(instruction.opcode)
+    if opcode is None:
         return None
     if opcode in ("send", "recv"):
         return None if instruction.attributes.get("is_host_transfer") == "true" else opcode

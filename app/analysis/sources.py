@@ -148,7 +148,7 @@ def _source_before(
         module = history.dumps[index].module
         earlier = module.get(computation.name)
         same = None if earlier is None else earlier.get(instruction.name)
-        if (
+        if same is not instruction and (
             same is None
             or same.opcode != instruction.opcode
             or same.shape.without_layout != shape

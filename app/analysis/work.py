@@ -85,7 +85,7 @@ class _Total:
 
     @property
     def weight(self) -> tuple[int, int]:
-        """By which branches are compared; zeros where there is no work."""
+        """By which branches are compared."""
         return self.flops, self.collective_bytes.total()
 
     def plus(self, other: "_Total", times: int = 1) -> "_Total":
@@ -122,15 +122,18 @@ class WorkReader:
         counted_once = uncounted = 0
         for computation, own in self._callees_first(module, devices):
             uncounted += own.uncounted
-            total = _Total(own.flops, own.collective_bytes)
+            total = _NOTHING
+            if own.flops or own.collective_bytes:
+                total = _Total(own.flops, own.collective_bytes)
             for call in own.calls:
                 inside, times = _called(module, call, totals), 1
-                if call.opcode == "while" and any(inside.weight):
+                if inside is _NOTHING:
+                    continue
+                if call.opcode == "while":
                     known = trips.get((computation.name, call.name))
                     counted_once += known is None
                     times = 1 if known is None else known
-                if any(inside.weight):
-                    total = total.plus(inside, times)
+                total = total.plus(inside, times)
             totals[computation.name] = total
         entry = totals[module.entry.name]
         return Work(
@@ -176,8 +179,8 @@ def _called(module: Module, call: Instruction, totals: Mapping[str, _Total]) -> 
         return max(found, key=lambda total: total.weight, default=_NOTHING)
     total = _NOTHING
     for inside in found:
-        if any(inside.weight):
-            total = total.plus(inside)
+        if inside is not _NOTHING:
+            total = inside if total is _NOTHING else total.plus(inside)
     return total
 
 

@@ -11,23 +11,24 @@ from hlo_parser.opcodes import form_of
 
 
 class UnknownForms:
-    """Looks through the modules of one dump; equal computations and lines are looked at once."""
+    """Looks through the modules of one dump; equal forms are looked at once."""
 
     def __init__(self) -> None:
         # The objects are kept, not only their ids: an id is given again when its object is gone.
         self._computations: dict[int, Computation] = {}
-        self._instructions: dict[int, Instruction] = {}
+        self._looked_at: dict[tuple[str, int], Instruction] = {}
         self._known: set[tuple[str, tuple[str, ...]]] = set()
 
     def of(self, module: Module) -> Iterator[tuple[str, str]]:
-        """Code (`unknown_opcode`, `unknown_attribute`) and what it was, for each new line."""
+        """Code (`unknown_opcode`, `unknown_attribute`) and what it was, for each new form."""
         for computation in module.computations:
             if id(computation) in self._computations:
                 continue
             self._computations[id(computation)] = computation
             for instruction in computation.instructions:
-                if id(instruction) not in self._instructions:
-                    self._instructions[id(instruction)] = instruction
+                form = instruction.opcode, id(instruction.attribute_list)
+                if form not in self._looked_at:
+                    self._looked_at[form] = instruction
                     yield from self._look_at(instruction)
 
     def _look_at(self, instruction: Instruction) -> Iterator[tuple[str, str]]:
