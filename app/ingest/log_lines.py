@@ -8,11 +8,10 @@ colours. What the launcher wrote, times left out, tells the processes apart that
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(NamedTuple):
     """One line: `stream` is the launcher's mark of the process, `text` the message.
 
     `severity` is I, W, E or F; "" where a header gives none or there is no header. `file` (base
@@ -76,8 +75,7 @@ class LineCleaner:
         if "\r" in text:
             # A progress bar redraws its line; what stands last was seen last.
             text = text[text.rfind("\r") + 1 :]
-        has_end = _HEADER_END.search(text, 0, HEADER_WITHIN)
-        found = _HEADER.search(text, 0, has_end.end() + 1) if has_end else None
+        found = _header_of(text)
         if found is None:
             stream, text = _split_launcher(text, self._last_prefix)
             return LogLine(number, stream, text)
@@ -90,6 +88,15 @@ class LineCleaner:
             found["path"].rpartition("/")[2],
             int(found["line"]),
         )
+
+
+def _header_of(text: str) -> re.Match[str] | None:
+    has_end = _HEADER_END.search(text, 0, HEADER_WITHIN)
+    if has_end is None:
+        return None
+    end = has_end.end() + 1
+    # Most headers stand where the line begins, and there the first answer is the one.
+    return _HEADER.match(text, 0, end) or _HEADER.search(text, 1, end)
 
 
 def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:

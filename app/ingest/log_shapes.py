@@ -34,7 +34,8 @@ class Message:
     @property
     def text(self) -> str:
         """All lines, without blank ones at the end."""
-        return "\n".join(self.lines).strip()
+        lines = self.lines
+        return (lines[0] if len(lines) == 1 else "\n".join(lines)).strip()
 
 
 STATUS_CODES = (
@@ -147,6 +148,11 @@ def mentions_failure(text: str) -> bool:
     """Whether a line that begins no message still speaks of a failure or shows a frame of one."""
     start = text[:400]
     return any(word in start for word in _MENTIONS) or _FRAME_ALONE.match(start) is not None
+
+
+def may_speak_of_waiting(text: str) -> bool:
+    """Whether a message may be about participants that wait: cheap, and never wrong with no."""
+    return "hread" in text or "Termination" in text or "rendezvous" in text
 
 
 def is_stuck(text: str) -> bool:
