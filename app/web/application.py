@@ -22,7 +22,7 @@ from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
-from app.web import api, pages, passes, slices, texts, views
+from app.web import api, comparing, pages, passes, slices, texts, views
 from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
@@ -88,7 +88,16 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.stopping = threading.Event()
-    routers = (api.router, slices.router, pages.router, texts.router, views.router, passes.router)
+    routers = (
+        api.router,
+        slices.router,
+        comparing.router,
+        comparing.page_router,
+        pages.router,
+        texts.router,
+        views.router,
+        passes.router,
+    )
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from app.model.report import Collective, Dump, Finding, Loop, Report
+from app.views.comparison import ComparisonView
 from app.views.loop_view import LoopView
 from app.views.pass_diff import PassDiff
 from app.views.pass_text import PassText
@@ -20,6 +21,7 @@ from app.views.slices import ModuleRow, Slice
 _DESCRIBED = (
     Report,
     LoopView,
+    ComparisonView,
     PassDiff,
     PassText,
     SearchResult,
