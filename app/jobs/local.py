@@ -149,7 +149,8 @@ class LocalRunner:
             return self._target, self._question(row, folder)
         held = source.attached("bundle")
         path = str(self._store.blobs.path(held[0].blob)) if held else ""
-        return REDACTION, {"source": path, "redaction": row.redaction}
+        logs = [str(self._store.blobs.path(log.blob)) for log in source.attached("log")]
+        return REDACTION, {"source": path, "logs": logs, "redaction": row.redaction}
 
     def _question(self, row: ReportRow, folder: Path) -> dict[str, Any]:
         archive = next(iter(row.attached("archive")), None)

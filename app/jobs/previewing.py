@@ -16,7 +16,11 @@ def preview_in_child(
     return answer_of_child(
         store,
         PREVIEW,
-        {"source": str(store.blobs.path(held.blob)), "redaction": redaction},
+        {
+            "source": str(store.blobs.path(held.blob)),
+            "logs": [str(store.blobs.path(log.blob)) for log in row.attached("log")],
+            "redaction": redaction,
+        },
         limits=limits_for(settings, sum(item.bytes for item in row.attachments)),
         name=row.name,
     )

@@ -5,7 +5,7 @@ reader of the share is never given a page of the report itself.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +14,25 @@ import msgspec
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
 from app.jobs.analysis import summary_of
-from app.report.redact import Choice, Redactor, Replaced
+from app.report.redact import Choice, Preview, Redactor, Replaced
 
+_LOG_BYTES = 1 << 20
 MAX_SHOWN = 500
 """Things taken out that a preview names."""
 
 
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be taken out: counts by kind, the first of it, and what would be told of files.
-
-    `total` things differ; `replaced` are the most frequent of each kind.
-    """
-
-    kinds: dict[str, int]
-    total: int
-    replaced: tuple[Replaced, ...]
-    modules: tuple[str, ...]
-    flags: dict[str, str]
-    sources: tuple[str, ...]
-
-
 def redact_report(
-    progress: Progress, *, source: str, redaction: dict[str, bool], bundle: str
+    progress: Progress,
+    *,
+    source: str,
+    logs: Sequence[str],
+    redaction: dict[str, bool],
+    bundle: str,
 ) -> dict[str, Any]:
     """Write to `bundle` what may be shown of the bundle `source`, and sum it up.
+
+    Names of people and hosts are learnt from the files `logs` too, of which the report holds only
+    some lines.
 
     Raises:
         NotFound, BadArchive: as `Bundle.open`.
@@ -47,14 +42,19 @@ def redact_report(
             report = opened.report()
             write_texts(Path(bundle), report, _as_they_are(opened))
             return summary_of(report)
-        copy = _Copy(opened, redaction, progress)
+        copy = _Copy(opened, logs, redaction, progress)
         write_texts(Path(bundle), copy.report, copy.modules())
         kinds = _kinds(copy.redactor)
         return summary_of(copy.report) | {"taken_out": kinds}
 
 
 def preview_redaction(
-    progress: Progress, *, source: str, redaction: dict[str, bool], answer: str
+    progress: Progress,
+    *,
+    source: str,
+    logs: Sequence[str],
+    redaction: dict[str, bool],
+    answer: str,
 ) -> None:
     """Write to the file `answer` what a share would hold, as the JSON of a `Preview`.
 
@@ -62,7 +62,7 @@ def preview_redaction(
         NotFound, BadArchive: as `Bundle.open`.
     """
     with Bundle.open(Path(source)) as opened:
-        copy = _Copy(opened, redaction, progress)
+        copy = _Copy(opened, logs, redaction, progress)
         for module in copy.modules():
             for _ in module.texts:
                 pass
@@ -81,12 +81,20 @@ def preview_redaction(
 class _Copy:
     """The report and the texts of an open bundle as they may be shown."""
 
-    def __init__(self, bundle: Bundle, redaction: dict[str, bool], progress: Progress) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        logs: Sequence[str],
+        redaction: dict[str, bool],
+        progress: Progress,
+    ) -> None:
         self._bundle = bundle
         self._progress = progress
         self._shown: dict[bytes, bytes | None] = {}
         choice = Choice(op_names=redaction["op_names"], source=redaction["source"])
         self.redactor = Redactor(bundle.report(), choice)
+        for text in _pieces_of_logs(logs):
+            self.redactor.learn(text)
         self._texts = sum(len(module.dumps) for module in bundle.modules())
         for done, (module_id, index) in enumerate(self._places()):
             progress("learn", done, self._texts)
@@ -122,6 +130,14 @@ class _Copy:
                 made = self._shown[piece] = text.encode("utf-8", "surrogateescape")
             shown.append(made)
         return shown
+
+
+def _pieces_of_logs(logs: Sequence[str]) -> Iterator[str]:
+    for path in logs:
+        with Path(path).open("rb") as file:
+            # Whole lines as far as lines are of a usual length: no name goes over one.
+            while piece := file.read(_LOG_BYTES) + file.readline(_LOG_BYTES):
+                yield piece.decode("utf-8", "replace")
 
 
 def _as_they_are(bundle: Bundle) -> Iterator[ModuleTexts]:

@@ -53,6 +53,20 @@ class Replaced(msgspec.Struct, frozen=True, kw_only=True):
     times: int
 
 
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be taken out: counts by kind, the first of it, and what would be told of files.
+
+    `total` things differ; `replaced` are the most frequent of each kind.
+    """
+
+    kinds: dict[str, int]
+    total: int
+    replaced: tuple[Replaced, ...]
+    modules: tuple[str, ...]
+    flags: dict[str, str]
+    sources: tuple[str, ...]
+
+
 class Redactor:
     """Takes out of one report and its texts what `choice` and the module's rules say."""
 

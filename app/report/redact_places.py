@@ -274,10 +274,10 @@ class Places:
 
     def _for_path(self, match: re.Match[str]) -> str:
         found = match[0]
-        is_fraction = len(found) < 3 and found.startswith("/")
-        if is_fraction or _is_shown(found, self._words):
+        kept = found.rstrip(".$")
+        is_fraction = len(kept) < 3 and kept.startswith("/")
+        if is_fraction or _is_shown(kept, self._words):
             return found
-        kept = found.rstrip(".")
         return self.path(kept) + found[len(kept) :]
 
     def _for_address(self, match: re.Match[str]) -> str:

@@ -22,7 +22,7 @@ from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
-from app.web import api, comparing, pages, passes, slices, texts, views
+from app.web import api, comparing, pages, passes, sharing, slices, texts, views
 from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
@@ -90,6 +90,7 @@ def create_app(
     app.state.stopping = threading.Event()
     routers = (
         api.router,
+        sharing.router,
         slices.router,
         comparing.router,
         comparing.page_router,

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from app.model.report import Collective, Dump, Finding, Loop, Report
+from app.report.redact import Preview
 from app.views.comparison import ComparisonView
 from app.views.loop_view import LoopView
 from app.views.pass_diff import PassDiff
@@ -25,6 +26,7 @@ _DESCRIBED = (
     PassDiff,
     PassText,
     SearchResult,
+    Preview,
     Slice[ModuleRow],
     Slice[Dump],
     Slice[Loop],

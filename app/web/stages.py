@@ -9,6 +9,8 @@ _STAGES = {
     "loops": "Following loops through the passes",
     "rules": "Weighing the evidence",
     "bundle": "Writing the report",
+    "learn": "Looking for what must not be shown",
+    "redact": "Taking it out",
 }
 
 

@@ -87,6 +87,33 @@ class ReportList(BaseModel):
     limit: int
 
 
+class ShareState(BaseModel):
+    """A share as its owner sees it; the link itself is not kept."""
+
+    handle: str = Field(description="what it is revoked by")
+    state: Literal["queued", "running", "done", "failed"]
+    created: str = Field(description="ISO 8601, UTC")
+    expires: str | None
+    redaction: dict[str, bool]
+
+
+class ShareList(BaseModel):
+    """What was shared of a report, the newest first."""
+
+    items: list[ShareState]
+
+
+def share_of(row: ReportRow) -> ShareState:
+    """A stored share as its owner sees it."""
+    return ShareState(
+        handle=row.handle,
+        state=row.state,
+        created=time_text(row.created),
+        expires=None if row.expires is None else time_text(row.expires),
+        redaction=row.redaction or {},
+    )
+
+
 def page_url(settings: Settings, report_id: str) -> str:
     """The address of a report's page."""
     return f"{settings.base_url.rstrip('/')}/r/{report_id}"

@@ -1,0 +1,245 @@
+"""What is taken out of single texts, what stays, and that the rest reads as before."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.model.report import Dump, Evidence, Finding, Input, Loop, Module, Report, Tool
+from app.report.redact import Choice, Redactor, input_name
+from hlo_parser import parse_module
+
+TOOL = Tool(name="hloscope", version="1")
+
+
+PLAIN = Choice()
+
+
+def redactor(*texts: str, choice: Choice = PLAIN, report: Report | None = None) -> Redactor:
+    made = Redactor(report or Report(tool=TOOL, input=Input(name="a.tar", bytes=1)), choice)
+    for text in texts:
+        made.learn(text)
+    return made
+
+
+def shown(text: str, choice: Choice = PLAIN) -> str:
+    return redactor(text, choice=choice).text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('File "/home/mirabelle/job/train.py", line 3', 'File "/path1/train.py", line 3'),
+        ('1 "/home/mirabelle/my job/train.py"', '1 "/path1/train.py"'),
+        ("/Users/mirabelle/x.bin is full", "/path1 is full"),
+        ("see ~mirabelle/job/train.py.", "see /path1/train.py."),
+        (r'1 "C:\\Users\\mirabelle\\job\\train.py"', '1 "/path1/train.py"'),
+        (r"C:\Users\mirabelle\train.py:7", "/path1/train.py:7"),
+        (r"\\fileserver\share\run1\x.bin", "/path1"),
+        (r"{\"cache\":\"/srv/me/cache\"}", r"{\"cache\":\"/path1\"}"),
+        ("unpacked to home/mirabelle/job/x", "unpacked to /path1"),
+        ("--xla_dump_to=/tmp/dump --x=1", "--xla_dump_to=/path1 --x=1"),
+        ("--xla_dump_to=dumps/run7 --x=1", "--xla_dump_to=path1 --x=1"),
+        ('xla_gpu_kernel_cache_file: "kept"', 'xla_gpu_kernel_cache_file: "path1"'),
+        ("/data/runs/module_0001.jit_f.txt", "/path1/module_0001.jit_f.txt"),
+        ("gs://bucket/a/b and s3://c", "address1 and address2"),
+        ("https://git.example/x/y.", "address1"),
+        ("mirabelle@quokka:~/job$ ls", "user1@host1:/path1$ ls"),
+        ("USER=mirabelle ran; mirabelle left", "USER=user1 ran; user1 left"),
+        ("HOSTNAME=quokka17 and QUOKKA17", "HOSTNAME=host1 and host1"),
+        ("on wombat.fleet.internal, wombat", "on host1, host2"),
+        ("10.1.2.3:8476 [fd00:12::7]:1", "host1:8476 [host2]:1"),
+        ("02:42:ac:11:00:02", "host1"),
+        ("token hf_abcdefghijklmnopqrst", "token secret1"),
+        ("MY_API_KEY=abc password: hunter2", "MY_API_KEY=secret1 password: secret2"),
+        ("Authorization: Bearer abcdefghijklmnop", "Authorization: Bearer secret1"),
+        ("AKIAABCDEFGHIJKLMNOP", "secret1"),
+        (
+            "/home/mirabelle/.venv/lib/python3.11/site-packages/jax/_src/pjit.py",
+            "/path1/site-packages/jax/_src/pjit.py",
+        ),
+        ("/home/mirabelle/v/site-packages/secretlib/x.py", "/path1/x.py"),
+        (
+            "/home/build/.cache/external/xla/xla/service/a.cc:7",
+            "/path1/external/xla/xla/service/a.cc:7",
+        ),
+    ],
+)
+def test_places_and_people_become_words(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/usr/lib/python3.11/threading.py and /proc/self/cwd/external/xla/xla/a.cc",
+        "https://github.com/openxla/xla/issues/1 and https://docs.jax.dev/en/latest",
+        "external/xla/xla/service/collective_pipeliner.cc:675] Check failed",
+        "jit(f)/jit(main)/while/body/transpose(jvp(g))/dot_general[axes=(1, 2)]",
+        "%t = (f32[2]{0}, /*index=5*/f32[8]{0}) tuple(%a, %b)",
+        "2026-11-30 00:05:34.687487: F 10:11:12.345678 4242 a.cc:12]",
+        "a 1/2 b/s and/or c, 3 / 4, 1 /2",
+        "jaxlib 0.4.30, cuda 12.4.131, 127.0.0.1:80 localhost 0.0.0.0",
+        "token.5 = token[] after-all(), secret is kept",
+        "xla::HloInstruction::Create and std::vector",
+        "replica_groups={{0,1},{2,3}}, channel_id=1",
+    ],
+)
+def test_what_is_public_stays(text: str) -> None:
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("%c = f32[2]{0} constant({1, 2.5})", "%c = f32[2]{0} constant({...})"),
+        ("%c = f32[2]{0} constant({...})", "%c = f32[2]{0} constant({...})"),
+        ("%c = s32[] constant(7), x", "%c = s32[] constant(7), x"),
+        ("%c = f32[] constant(0.123456791)", "%c = f32[] constant(0.12)"),
+        ("%c = f32[] constant(0.0009765625)", "%c = f32[] constant(0.0009765625)"),
+        ("%c = f32[] constant(1e-05)", "%c = f32[] constant(1e-05)"),
+        ("%c = f32[] constant(-inf)", "%c = f32[] constant(-inf)"),
+        ("%c = c64[] constant((0.12345, 2))", "%c = c64[] constant((0.12, 2))"),
+        ('%c = u8[3] constant("abc")', "%c = u8[3] constant({...})"),
+        ("%c = f32[2,1] constant({\n {1},\n {2} })\n", "%c = f32[2,1] constant({...}\n\n)\n"),
+        ('backend_config="abc"', 'backend_config="payload1"'),
+        ('backend_config=""', 'backend_config=""'),
+        ('backend_config={"n":"4","k":"kCustom"}', 'backend_config={"n":"4","k":"kCustom"}'),
+        ('backend_config={"n":"4","k":"axolotl"}', 'backend_config={"n":"4","k":"payload1"}'),
+        (r'backend_config="{\"k\":\"axolotl\"}"', r'backend_config="{\"k\":\"payload1\"}"'),
+        (r'backend_config="{\"k\":\"DEFAULT\"}"', r'backend_config="{\"k\":\"DEFAULT\"}"'),
+        ('frontend_attributes={a="secret"}', 'frontend_attributes={a="payload1"}'),
+        (
+            'frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{}]>"}',
+            'frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{}]>"}',
+        ),
+        ('opaque="\\001\\002abc"', 'opaque="payload1"'),
+        ('backend_config={"a":"DEFAULT","b":"axol…', 'backend_config={"a":"DEFAULT","b":…'),
+        ('x="' + "z" * 300 + '"', 'x="payload1"'),
+        ("A" * 100, "payload1"),
+    ],
+)
+def test_constants_and_payloads_go(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+HLO = """HloModule jit_falcon_step
+
+FunctionNames
+1 "falcon_step"
+2 "Model.<locals>.apply_wing"
+
+%apply_wing.3 (x: f32[2]) -> f32[2] {
+  ROOT %x = f32[2]{0} parameter(0), metadata={op_name="jit(falcon_step)/Wing_0/mul"}
+}
+
+ENTRY %main.9 (a: f32[2]) -> f32[2] {
+  %a = f32[2]{0} parameter(0), metadata={op_name="params['wing']['kernel']"}
+  ROOT %call.4 = f32[2]{0} call(%a), to_apply=%apply_wing.3
+}
+"""
+
+
+def test_names_go_on_request_and_the_text_is_still_hlo() -> None:
+    plain = shown(HLO)
+    assert plain == HLO
+    bare = shown(HLO, Choice(op_names=True))
+    for name in ("falcon", "wing", "Wing", "Model"):
+        assert name not in bare
+    module = parse_module(bare)
+    assert [c.name.rpartition(".")[2] for c in module.computations] == ["3", "9"]
+    call = module.entry.instructions[1]
+    assert module.callees(call)[0][1] is module.computations[0]
+
+
+def test_the_same_becomes_the_same() -> None:
+    one, two = "/home/mirabelle/a/x.py", "/srv/b/x.py"
+    made = redactor(one, two)
+    assert made.text(one) == made.text(one) != made.text(two)
+    assert made.text(made.text(one)) == made.text(one)
+    assert {(each.original, each.times) for each in made.replaced()} >= {("/srv/b", 1)}
+
+
+def test_a_name_that_is_a_word_of_hlo_goes_in_places_alone() -> None:
+    text = "/home/while/x.py %while.3 = while(%a)"
+    assert shown(text) == "/path1/x.py %while.3 = while(%a)"
+
+
+def test_files_folders_and_ids_of_the_report() -> None:
+    file = "quokka/run/module_0001.jit_f.0001.txt"
+    report = Report(
+        tool=TOOL,
+        input=Input(name="quokka-mirabelle.tar.gz", bytes=7, sha256="ab"),
+        modules=(
+            Module(
+                id="quokka/run/module_0001.jit_f",
+                name="jit_f",
+                dumps=(Dump(index=0, file=file, bytes=1),),
+            ),
+            Module(id="plan", name="plan", dumps=(Dump(index=0, file="plan.hlo", bytes=1),)),
+        ),
+        loops=(Loop(id="plan/while.1", module="plan", name="while.1"),),
+        findings=(
+            Finding(
+                rule="X1",
+                class_="c",
+                severity="note",
+                confidence="likely",
+                title=f"in {file}",
+                message="m",
+                evidence=(Evidence(file="mirabelle.log", line=1, text="t"),),
+            ),
+        ),
+    )
+    made = redactor(report=report)
+    safe = made.report()
+    assert (safe.input.name, safe.input.sha256, safe.input.bytes) == ("dump.tar.gz", "", 7)
+    first, second = safe.modules
+    assert first.id == "folder1/module_0001.jit_f" == made.member("quokka/run/module_0001.jit_f")
+    assert first.dumps[0].file == "folder1/module_0001.jit_f.0001.txt" == made.member(file)
+    assert (second.id, second.dumps[0].file) == (made.member("plan"), made.member("plan.hlo"))
+    assert "plan" not in second.id + second.dumps[0].file
+    assert safe.loops[0].module == second.id
+    assert safe.loops[0].id == f"{second.id}/while.1"
+    assert safe.findings[0].title == f"in {first.dumps[0].file}"
+    assert safe.findings[0].evidence[0].file.startswith("file")
+    assert safe.findings[0].rule == "X1"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("secret.tar.zst", "dump.tar.zst"),
+        ("me.log", "run.log"),
+        ("x", "dump"),
+        ("A.TGZ", "dump.tgz"),
+    ],
+)
+def test_the_archive_keeps_its_kind_alone(name: str, expected: str) -> None:
+    assert input_name(name) == expected
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*'"\\{}()=:/~@.,\n', " constant(", "backend_config=", "op_name=", "opaque=", "home/",
+             "frontend_attributes=", "C:", "abc", "1.25", "FunctionNames\n", "xla_a_to", "é"]
+        )
+    ).map("".join)
+)  # fmt: skip
+def test_any_text_keeps_its_lines(text: str) -> None:
+    made = shown(text, Choice(op_names=True, source=True))
+    assert made.count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [" constant({", 'backend_config="', "backend_config={", "/a", '"', "a@", "~a/", "::", "1.",
+     "opaque={", "\\\\a", "a:/", "a.", "A_KEY=", "op_name=\"", "{", "home/a/", "FunctionNames\n"],
+)  # fmt: skip
+def test_time_grows_with_the_text(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    started = time.process_time()
+    shown(text, Choice(op_names=True, source=True))
+    assert time.process_time() - started < 5
