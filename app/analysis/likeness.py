@@ -24,6 +24,9 @@ _DECAY = 0.6
 # Pairs are looked for among those that share something that at most this many have.
 _RARE = 12
 
+# Where nothing is rare, as inside a region that stands once a layer, what so many have will do.
+_FEW = 64
+
 # What is new or gone tells little of what stayed.
 _ONE_SIDED = 0.125
 
@@ -96,13 +99,7 @@ def mutual_best(
     ]
     best: tuple[_Bests, _Bests] = ({}, {})
     for i, features in here.items():
-        candidates = {
-            j
-            for feature in features
-            if len(holders[0][feature]) + len(holders[1].get(feature, ())) <= _RARE
-            for j in holders[1].get(feature, ())
-        }
-        for j in candidates:
+        for j in _candidates(features, holders):
             more = bonus(i, j)
             if more is None:
                 continue
@@ -113,6 +110,23 @@ def mutual_best(
                 _keep_best(best[0], i, j, alike)
                 _keep_best(best[1], j, i, alike)
     return _pairs_with_ties(*best) if with_ties else _pairs(*best)
+
+
+def _candidates(
+    features: Features, holders: tuple[Mapping[Hashable, Sequence[int]], ...]
+) -> set[int]:
+    """Who shares something rare; where nothing is, who shares the rarest thing that few have."""
+    found: set[int] = set()
+    rarest, least = (), _FEW + 1
+    for feature in features:
+        others = holders[1].get(feature)
+        if others:
+            count = len(holders[0][feature]) + len(others)
+            if count <= _RARE:
+                found.update(others)
+            elif count < least:
+                rarest, least = others, count
+    return found or set(rarest)
 
 
 def _pairs(left: "_Bests", right: "_Bests") -> list[tuple[int, int]]:
