@@ -8,7 +8,7 @@ of a run that went on are diagnoses of their own.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.analysis.flag_refusals import PARSER
@@ -27,15 +27,19 @@ _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
 def diagnose(
-    log: LogFacts, located: Failure | None = None, backend: str | None = None
+    log: LogFacts,
+    located: Failure | None = None,
+    backend: str | None = None,
+    flags: Mapping[str, str] | None = None,
 ) -> tuple[Diagnosis, ...]:
     """The classes the log speaks of, each once: that of the failure first, then of its warnings.
 
-    `located` says in which pass the run died, as far as known; it speaks only where the log does
-    not. Empty where nothing in the log fits a class.
+    `located` says in which pass the run died, as far as known, and `flags` what XLA was given (by
+    default what the log says of it); they speak only where the log does not. Empty where nothing in
+    the log fits a class.
     """
     warnings = list(_warnings(log))
-    death = _of_death(log, located, backend)
+    death = _of_death(log, located, backend, log.flags if flags is None else flags)
     if death is not None:
         own = [w for w in warnings if w.class_ == death.class_]
         death = replace(death, lines=tuple(line for w in own for line in w.lines))
@@ -55,7 +59,9 @@ def class_of_pass(name: str) -> str | None:
     return sign.class_ if sign else None
 
 
-def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Diagnosis | None:
+def _of_death(
+    log: LogFacts, located: Failure | None, backend: str | None, flags: Mapping[str, str]
+) -> Diagnosis | None:
     """The class of the first failure that has one by itself, else a guess about the first."""
     for failure in log.failures:
         found = _of_failure(failure, backend)
@@ -63,7 +69,7 @@ def _of_death(log: LogFacts, located: Failure | None, backend: str | None) -> Di
             return found
     if not log.failures or not _is_wordless(log.failures[0]):
         return None
-    return _of_signal(log, log.failures[0], located, backend)
+    return _of_signal(log, located, backend, flags)
 
 
 def _is_wordless(failure: CheckFailure) -> bool:
@@ -94,9 +100,10 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
 
 
 def _of_signal(
-    log: LogFacts, failure: CheckFailure, located: Failure | None, backend: str | None
+    log: LogFacts, located: Failure | None, backend: str | None, flags: Mapping[str, str]
 ) -> Diagnosis | None:
-    """A death without a message: what other lines, the last pass or the back end suggest."""
+    """A death without a message: what other lines, the last pass, flags or the back end suggest."""
+    failure = log.failures[0]
     texts = [line.text for line in log.verbose if line.severity in ("W", "E")]
     sign = _first(failure_signs("says"), texts) or _first_frame(texts)
     if sign is not None:
@@ -110,9 +117,19 @@ def _of_signal(
     sign = _first(failure_signs("hints"), [failure.text])
     if sign is not None:
         return _diagnosis(sign, failure=failure)
+    sign = _of_flags(flags)
+    if sign is not None:
+        return _diagnosis(sign, failure=failure)
     named = _BARE_DEATH.search(failure.signature)
     sign = _whole(failure_signs("state"), f"signal {named[0]} {backend or ''}") if named else None
     return _diagnosis(sign, failure=failure) if sign else None
+
+
+def _of_flags(flags: Mapping[str, str]) -> FailureSign | None:
+    set_so = [f"{name}={value}" for name, value in flags.items()]
+    return next(
+        (s for s in failure_signs("flag") for flag in set_so if s.words.fullmatch(flag)), None
+    )
 
 
 def _warnings(log: LogFacts) -> Iterator[Diagnosis]:
@@ -158,7 +175,7 @@ def _diagnosis(
     is_verifier = failure is not None and failure.kind == "verifier"
     if sign.on in ("says", "warns") or (is_verifier and sign.on in ("pass", "core")):
         strength = "stated"
-    elif sign.on == "hints":
+    elif sign.on in ("hints", "flag"):
         strength = "guessed"
     elif sign.on == "state":
         strength = "guessed" if failure and failure.kind == "signal" else "stated"

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from app.knowledge.tables import read_rows
 
-SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "hints", "state"]
+SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "hints", "flag", "state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class FailureSign:
     `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `pass`, the
     pass that the verifier names; `file`, the base name of the C++ file without its ending; `frame`,
     a symbol of the stack; `core`, a file that everything shares; `hints`, words of the message that
-    do not state the class; `state`, kind, status and back end. `sign` tells the signs of a class
+    do not state the class; `flag`, a flag as set (`name=value`); `state`, kind, status and back end. `sign` tells the signs of a class
     apart, `tells` says in words what it means.
     """
 

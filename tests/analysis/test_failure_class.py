@@ -249,7 +249,7 @@ def test_every_class_has_a_case() -> None:
 
 
 def test_signs_are_told_in_words() -> None:
-    places = ("warns", "says", "pass", "file", "frame", "core", "hints", "state")
+    places = ("warns", "says", "pass", "file", "frame", "core", "hints", "flag", "state")
     for sign in (sign for place in places for sign in failure_signs(place)):
         assert sign.tells
         assert sign.words.search("") is None

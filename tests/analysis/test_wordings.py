@@ -46,6 +46,15 @@ def test_chatter_is_no_failure(text: str) -> None:
     assert diagnose(read_log(text + "\n", name="run.log")) == ()
 
 
+def test_a_flag_is_a_guess_about_a_silent_death() -> None:
+    flag = "XLA_FLAGS=--xla_gpu_enable_while_loop_unrolling=WHILE_LOOP_UNROLLING_{} python t.py\n"
+    death = "Segmentation fault (core dumped)\n"
+    (found,) = diagnose(read_log(flag.format("FULL_UNROLL") + death, name="run.log"))
+    assert (found.class_, found.strength) == ("loop-unroll", "guessed")
+    (found,) = diagnose(read_log(flag.format("NO_UNROLL") + death, name="run.log"))
+    assert found.class_ == "triton-autotune"
+
+
 def test_a_lookup_that_failed_only_hints() -> None:
     text = "terminate called after throwing an instance of 'std::out_of_range'\n  what():  at\n"
     (found,) = diagnose(read_log(text, name="run.log"))
