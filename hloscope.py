@@ -1,14 +1,19 @@
-"""hloscope as a module: `analyze` for programs, `main` for the command line."""
+"""hloscope as a module: `analyze`, `compare` and `capture` for programs, `main` for the shell."""
 
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.cli.main import main
+from app.ingest.captured import CapturedDump
 from app.model.report import Report
-from app.service import Log, Question
+from app.service import Log, Question, compare_dumps
 from app.service import analyze as _analyze
 from app.settings import Settings
+from app.views.comparison import ComparisonView
 
-__all__ = ["Report", "analyze", "main"]
+__all__ = ["CapturedDump", "ComparisonView", "Report", "analyze", "capture", "compare", "main"]
 
 
 def analyze(
@@ -32,6 +37,44 @@ def analyze(
         logs = (Log(Path(log).name, file=Path(log)),)
     question = Question(logs=logs, flags=flags, release=release, hung=hung)
     return _analyze(None if path is None else Path(path), settings or Settings(), question=question)
+
+
+def compare(a: str | Path, b: str | Path, *, settings: Settings | None = None) -> ComparisonView:
+    """What differs between two dumps, as `hloscope compare` tells it.
+
+    Raises:
+        app.errors.AppError: as `analyze`.
+    """
+    return compare_dumps(Path(a), Path(b), settings or Settings())
+
+
+@contextmanager
+def capture(
+    folder: str | Path | None = None, *, settings: Settings | None = None
+) -> Generator[CapturedDump]:
+    """A dump of what is compiled in the block with the `compiler_options` of the value given.
+
+    Nothing is set behind the caller's back: a compile that does not get the options is not dumped,
+    and `report` says so where none did. `folder` keeps the dump; without it the dump goes with
+    the block, and the report stays. A block that raises leaves no report.
+
+    Raises:
+        app.errors.AppError: what was dumped cannot be read.
+    """
+
+    def read(dump: Path) -> Report:
+        return analyze(dump, settings=settings)
+
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        captured = CapturedDump(Path(folder), read)
+        yield captured
+        captured.close()
+        return
+    with tempfile.TemporaryDirectory(prefix="hloscope-") as temporary:
+        captured = CapturedDump(Path(temporary), read)
+        yield captured
+        captured.close()
 
 
 if __name__ == "__main__":
