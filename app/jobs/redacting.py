@@ -73,7 +73,7 @@ def preview_redaction(
             replaced=_first_of_each(replaced),
             modules=tuple(module.id for module in copy.report.modules)[:MAX_SHOWN],
             flags=copy.report.environment.flags,
-            sources=_sources(copy)[:MAX_SHOWN],
+            sources=copy.redactor.kept_sources()[:MAX_SHOWN],
         )
     Path(answer).write_bytes(msgspec.json.encode(preview))
 
@@ -176,10 +176,3 @@ def _first_of_each(replaced: tuple[Replaced, ...]) -> tuple[Replaced, ...]:
             original = each.original[:400].encode("utf-8", "replace").decode()
             kept.append(msgspec.structs.replace(each, original=original))
     return tuple(kept)
-
-
-def _sources(copy: _Copy) -> tuple[str, ...]:
-    files = {loop.source.file for loop in copy.report.loops if loop.source}
-    for finding in copy.report.findings:
-        files |= {culprit.source.file for culprit in finding.culprits if culprit.source}
-    return tuple(sorted(files))

@@ -112,6 +112,10 @@ class Redactor:
             for (kind, original), n in used
         )
 
+    def kept_sources(self) -> tuple[str, ...]:
+        """The names of source files that were left, without their folders."""
+        return tuple(sorted(self._places.kept_sources))
+
     # ---- the report ----------------------------------------------------------------------------
 
     def _value(self, value: object) -> object:

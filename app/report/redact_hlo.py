@@ -81,8 +81,7 @@ class Payloads:
             return _FRACTION.sub(self._rounded, literal)
         if literal.strip() == "{...}":
             return literal
-        self._words.put("constant", literal)
-        return "{...}" + "\n" * literal.count("\n")
+        return self._words.note("constant", literal, "{...}") + "\n" * literal.count("\n")
 
     def _rounded(self, match: re.Match[str]) -> str:
         written = match[0]
@@ -90,8 +89,7 @@ class Payloads:
         value = float(written)
         if len(digits) <= _DIGITS_PLAIN or _is_power_of_two(value):
             return written
-        self._words.put("number", written)
-        return f"{value:.{_DIGITS_KEPT}g}"
+        return self._words.note("number", written, f"{value:.{_DIGITS_KEPT}g}")
 
     # ---- payloads --------------------------------------------------------------------------------
 

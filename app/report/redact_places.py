@@ -9,7 +9,6 @@ XLA's own sources, the addresses of public projects.
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Mapping
 
 from app.report.redact_words import PUBLIC_WORDS
 
@@ -125,17 +124,23 @@ class Words:
         self.used[kind, original] += 1
         return self.known(kind, original)
 
-    def replaced(self, kind: Kind) -> Mapping[str, str]:
-        """What stands for what, of one kind."""
-        return {original: word for (own, original), word in self.shown.items() if own == kind}
+    def note(self, kind: Kind, original: str, shown: str) -> str:
+        """Count that `shown`, which is no word of ours, goes into a text for `original`."""
+        self.used[kind, original] += 1
+        self.shown[kind, original] = shown
+        return shown
 
 
 class Places:
-    """Finds and replaces; `hides_source` takes the names of source files out too."""
+    """Finds and replaces; `hides_source` takes the names of source files out too.
+
+    `kept_sources` are those that were left without their folders.
+    """
 
     def __init__(self, words: Words, *, hides_source: bool = False) -> None:
         self._words = words
         self._hides_source = hides_source
+        self.kept_sources: set[str] = set()
         self._people: dict[str, tuple[Kind, str]] = {}
         self._pattern: re.Pattern[str] | None = None
 
@@ -211,7 +216,10 @@ class Places:
 
     def source_name(self, name: str) -> str:
         """The name of a source file, or a word with its suffix where these are to go."""
-        if not self._hides_source or _DUMP_NAME.fullmatch(name):
+        if _DUMP_NAME.fullmatch(name):
+            return name
+        if not self._hides_source:
+            self.kept_sources.add(name)
             return name
         return f"{self._words.put('file', name)}.{name.rpartition('.')[2]}"
 

@@ -22,7 +22,7 @@ from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
-from app.web import api, comparing, pages, passes, sharing, slices, texts, views
+from app.web import api, comparing, pages, passes, share_pages, sharing, slices, texts, views
 from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
@@ -91,6 +91,7 @@ def create_app(
     routers = (
         api.router,
         sharing.router,
+        share_pages.router,
         slices.router,
         comparing.router,
         comparing.page_router,

@@ -18,10 +18,11 @@ from app.model.source_lines import NO_SOURCE_LINES
 from app.report.html import PageLinks, report_page
 from app.report.markdown import report_markdown
 from app.rules.pages import rule_page, rule_pages
-from app.store import ReportRow, Secrets, hash_of
+from app.store import ReportRow
 from app.web.intake import take_upload
+from app.web.ownership import forget_owner, remember_owner, site_of, token_of_browser
 from app.web.reference import api_reference
-from app.web.rendering import Owner, Site, binary_size, render
+from app.web.rendering import Site, binary_size, render
 from app.web.rights import delete_report_of
 from app.web.services import Services, find_report, open_bundle, services_of
 from app.web.stages import progress_words
@@ -31,8 +32,6 @@ router = APIRouter(include_in_schema=False)
 
 InServices = Annotated[Services, Depends(services_of)]
 
-_OWNER_COOKIE = "owner"
-_OWNER_COOKIE_S = 400 * 24 * 3600
 _REFRESH_S = 3
 
 
@@ -63,7 +62,7 @@ async def upload(request: Request, services: InServices) -> Response:
         response: Response = JSONResponse({"url": path}, 201)
     else:
         response = RedirectResponse(path, 303)
-    _remember_owner(response, request, secrets)
+    remember_owner(response, request, secrets)
     return response
 
 
@@ -71,7 +70,7 @@ async def upload(request: Request, services: InServices) -> Response:
 def report(request: Request, report_id: str, services: InServices) -> Response:
     """The report, or how far it is, or why there is none."""
     row = find_report(services, report_id)
-    site = _site(request, row, report_id)
+    site = site_of(request, row, report_id)
     if not row.attached("bundle"):
         return _job_page(services, row, report_id, site)
     here = f"/r/{report_id}"
@@ -107,10 +106,10 @@ def report_as_markdown(report_id: str, services: InServices) -> Response:
 async def delete(request: Request, report_id: str, services: InServices) -> Response:
     """Delete the report for the browser that sent it."""
     row = await run_in_threadpool(find_report, services, report_id)
-    token = request.cookies.get(_OWNER_COOKIE, "")
+    token = token_of_browser(request)
     await run_in_threadpool(delete_report_of, services, row, token)
     response = HTMLResponse(render("deleted.html", site=Site()))
-    response.delete_cookie(_OWNER_COOKIE, path=f"/r/{report_id}")
+    forget_owner(response, report_id)
     return response
 
 
@@ -163,22 +162,3 @@ def _job_page(services: Services, row: ReportRow, report_id: str, site: Site) ->
         data=data,
     )
     return HTMLResponse(page)
-
-
-def _site(request: Request, row: ReportRow, report_id: str) -> Site:
-    token = request.cookies.get(_OWNER_COOKIE, "")
-    if not token or hash_of(token) != row.owner_key:
-        return Site()
-    return Site(owner=Owner(delete_action=f"/r/{report_id}/delete"))
-
-
-def _remember_owner(response: Response, request: Request, secrets: Secrets) -> None:
-    response.set_cookie(
-        _OWNER_COOKIE,
-        secrets.delete_token,
-        max_age=_OWNER_COOKIE_S,
-        path=f"/r/{secrets.report_id}",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )

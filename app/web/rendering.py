@@ -13,9 +13,30 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What whoever sent a report may do with it; `delete_action` is a path."""
+    """What whoever sent a report may do with it; paths, of which `share_page` may be missing."""
 
     delete_action: str
+    share_page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is said of a report beside its contents; what nobody said is empty.
+
+    `commit` is a digest or an address, `run` an address, `ends` a day.
+    """
+
+    label: str = ""
+    commit: str = ""
+    run: str = ""
+    ends: str = ""
+    is_share: bool = False
+    is_redacted: bool = False
+
+    @property
+    def says_anything(self) -> bool:
+        """There is something to tell a reader."""
+        return bool(self.label or self.commit or self.run or self.is_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +44,7 @@ class Site:
     """What `base.html` shows around a page."""
 
     owner: Owner | None = None
+    about: About = About()
 
 
 def render(name: str, **context: Any) -> str:

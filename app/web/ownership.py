@@ -1,0 +1,61 @@
+"""The browser that sent a report: how it is known again, and what its pages offer it.
+
+It holds the report's token in a cookie that goes to the report's own addresses and nowhere else.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.store import ReportRow, Secrets, hash_of
+from app.web.rendering import About, Owner, Site
+from app.web.wire import time_text
+
+_COOKIE = "owner"
+_COOKIE_S = 400 * 24 * 3600
+
+
+def token_of_browser(request: Request) -> str:
+    """The token that the browser holds of this report, or ""."""
+    return request.cookies.get(_COOKIE, "")
+
+
+def remember_owner(response: Response, request: Request, secrets: Secrets) -> None:
+    """Have the browser hold the token."""
+    response.set_cookie(
+        _COOKIE,
+        secrets.delete_token,
+        max_age=_COOKIE_S,
+        path=f"/r/{secrets.report_id}",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def forget_owner(response: Response, report_id: str) -> None:
+    """Have the browser drop the token."""
+    response.delete_cookie(_COOKIE, path=f"/r/{report_id}")
+
+
+def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
+    """What stands around a page of the report."""
+    question = row.question
+    about = About(
+        label=question.label,
+        commit=question.commit,
+        run=question.run,
+        ends=time_text(row.expires)[:10] if row.expires is not None else "",
+        is_share=row.parent_key is not None,
+        is_redacted=row.redaction is not None and row.redaction["redact"],
+    )
+    token = token_of_browser(request)
+    if not token or hash_of(token) != row.owner_key:
+        return Site(about=about)
+    here = f"/r/{report_id}"
+    may_share = row.parent_key is None and bool(row.attached("bundle"))
+    return Site(
+        owner=Owner(
+            delete_action=f"{here}/delete", share_page=f"{here}/share" if may_share else ""
+        ),
+        about=about,
+    )
