@@ -23,10 +23,10 @@ from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import LoopReaders, follow_loops
 from app.analysis.memory import find_memory
-from app.analysis.program_lines import program_lines
 from app.analysis.meshes import find_meshes
 from app.analysis.policy import hold_against
 from app.analysis.policy_file import Check
+from app.analysis.program_lines import program_lines
 from app.analysis.ranks import Name as RankModuleName
 from app.analysis.ranks import RankFacts, compare_ranks, histories, read_rank
 from app.analysis.source_repair import source_coverage

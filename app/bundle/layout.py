@@ -17,7 +17,7 @@ from backports.zstd import CompressionParameter, DecompressionParameter, ZstdErr
 APPLICATION_ID = 0x686C6F53
 """`hloS` in SQLite's header, so that `file` and we tell a bundle from any other database."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever a reader of the version before could misread the file."""
 
 FRAME_BYTES = 4 << 20
@@ -31,6 +31,12 @@ PIECE_BYTES = 1 << 20
 TABLES = {
     "report": """CREATE TABLE report (
         position INTEGER PRIMARY KEY,
+        raw_bytes INTEGER NOT NULL,
+        data BLOB NOT NULL
+    )""",
+    "program": """CREATE TABLE program (
+        position INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
         raw_bytes INTEGER NOT NULL,
         data BLOB NOT NULL
     )""",
@@ -55,6 +61,9 @@ TABLES = {
 }
 """The statements that make the tables. They are also the proof of the format: a reader takes a
 file only when its schema says exactly this, so no view or trigger of a stranger ever runs."""
+
+TABLES_BEFORE = {1: {name: sql for name, sql in TABLES.items() if name != "program"}}
+"""The tables of versions that are read still: the first had no source files."""
 
 LENGTH_BYTES = 4
 """What each piece takes in the table at the head of its frame."""

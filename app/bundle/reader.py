@@ -24,6 +24,7 @@ from app.bundle.layout import (
     FORMAT_VERSION,
     FRAME_BYTES,
     TABLES,
+    TABLES_BEFORE,
     CorruptData,
     decompress,
     numbers_from_recipe,
@@ -39,6 +40,9 @@ MAX_REPORT_BYTES = 256 << 20
 
 MAX_TEXT_BYTES = 1 << 30
 """The text of one dump of more bytes than this is refused unread."""
+
+MAX_PROGRAM_BYTES = 16 << 20
+"""A source file of more bytes than this is refused unread."""
 
 FRAME_CACHE_BYTES = 32 << 20
 """Unpacked frames that one bundle keeps for the next question."""
@@ -105,7 +109,7 @@ class Bundle:
         self._interner = Interner()
         self._report: Report | None = None
         with self._faults():
-            _check_format(connection)
+            self._has_program = _check_format(connection) > 1
             self._frames = _read_frames(connection)
             self._modules, self._places = _read_index(connection)
         self._frame_starts = [frame.first_piece for frame in self._frames]
@@ -179,6 +183,39 @@ class Bundle:
     def modules(self) -> tuple[BundleModule, ...]:
         """The modules and their dumps."""
         return tuple(self._modules.values())
+
+    def program_names(self) -> tuple[str, ...]:
+        """The source files of the program that came with the dump, by their members' names.
+
+        Raises:
+            BadArchive: the file is damaged.
+        """
+        with self._reading, self._faults():
+            if not self._has_program:
+                return ()
+            rows = _rows(self._connection, tuple[str], "SELECT name FROM program ORDER BY position")
+            return tuple(name for (name,) in rows)
+
+    def program_text(self, position: int) -> str:
+        """The source file at `position` of `program_names`.
+
+        Raises:
+            NotFound: there is none.
+            BadArchive: the file is damaged.
+        """
+        with self._reading, self._faults():
+            rows = _rows(
+                self._connection,
+                tuple[int, bytes],
+                "SELECT raw_bytes, data FROM program WHERE position = ?",
+                position,
+            )
+            if not rows:
+                raise NotFound(f"there is no source file {position}", place=self._path.name)
+            ((size, data),) = rows
+            if not 0 <= size <= MAX_PROGRAM_BYTES:
+                raise CorruptData("a source file of no credible size")
+            return decompress(data, size).decode("utf-8", "backslashreplace")
 
     def dump_text(self, module_id: str, index: int) -> str:
         """The text of a dump; bytes that are no UTF-8 are escaped, as in parsed values.
@@ -311,23 +348,28 @@ def _bad_bundle(path: Path, error: Exception) -> BadArchive:
     )
 
 
-def _check_format(connection: sqlite3.Connection) -> None:
-    """Take nothing but the tables of this version; what a schema may run is thereby nothing."""
+def _check_format(connection: sqlite3.Connection) -> int:
+    """Take nothing but the tables of a version; what a schema may run is thereby nothing.
+
+    Gives the version.
+    """
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     ((kind,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
     if kind != APPLICATION_ID:
         raise CorruptData("another kind of file")
-    if version != FORMAT_VERSION:
+    tables = TABLES if version == FORMAT_VERSION else TABLES_BEFORE.get(version)
+    if tables is None:
         raise BadArchive(
             f"the bundle has format {version}, this hloscope reads {FORMAT_VERSION}",
             next_step="Analyse the dump again, or use the hloscope that made the bundle.",
             code="bundle_version",
         )
     schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid")
-    if schema.fetchall() != [("table", name, sql) for name, sql in TABLES.items()]:
+    if schema.fetchall() != [("table", name, sql) for name, sql in tables.items()]:
         raise CorruptData("its tables are not those of a bundle")
+    return version
 
 
 def _rows(connection: sqlite3.Connection, kind: type[T], query: str, *values: int) -> list[T]:

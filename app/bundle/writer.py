@@ -24,7 +24,7 @@ from app.bundle.layout import (
     recipe_from_numbers,
 )
 from app.model.codec import report_to_json
-from app.model.dump import DumpContents, ModuleHistory
+from app.model.dump import DumpContents, ModuleHistory, ProgramFile
 from app.model.report import Report
 
 
@@ -46,11 +46,19 @@ def write_bundle(path: Path, report: Report, contents: DumpContents | None) -> N
         OSError: the folder cannot be written.
     """
     histories = () if contents is None else contents.modules
-    write_texts(path, report, (_texts_of(history) for history in histories))
+    program = () if contents is None else contents.program
+    write_texts(path, report, (_texts_of(history) for history in histories), program)
 
 
-def write_texts(path: Path, report: Report, modules: Iterable[ModuleTexts]) -> None:
+def write_texts(
+    path: Path,
+    report: Report,
+    modules: Iterable[ModuleTexts],
+    program: Iterable[ProgramFile] = (),
+) -> None:
     """Like `write_bundle`, from texts alone; `modules` and their texts are asked for once each.
+
+    Source files of the program are only those of `program`.
 
     Raises:
         OSError: the folder cannot be written.
@@ -66,6 +74,7 @@ def write_texts(path: Path, report: Report, modules: Iterable[ModuleTexts]) -> N
                 connection.execute(statement)
             _write_report(connection, report)
             _write_modules(connection, modules)
+            _write_program(connection, program)
 
 
 @contextmanager
@@ -104,6 +113,15 @@ def _write_modules(connection: sqlite3.Connection, modules: Iterable[ModuleTexts
             )
         connection.execute("INSERT INTO modules VALUES (?, ?, ?)", (position, module.id, count))
     pieces.write_frame()
+
+
+def _write_program(connection: sqlite3.Connection, program: Iterable[ProgramFile]) -> None:
+    for position, file in enumerate(program):
+        raw = file.text.encode("utf-8", "backslashreplace")
+        connection.execute(
+            "INSERT INTO program VALUES (?, ?, ?, ?)",
+            (position, file.name, len(raw), compress(raw)),
+        )
 
 
 class _PieceWriter:

@@ -22,6 +22,7 @@ from app.ingest.member_names import REASONS, read_member_name, show_name
 from app.ingest.members import Member, MemberKind
 from app.ingest.memory_files import MEMORY_KINDS, MemoryFile, read_memory_file
 from app.ingest.names import FileKind, FileName, read_file_name
+from app.ingest.program_files import ProgramShelf
 from app.ingest.progress import Progress, quiet
 from app.ingest.protos import ProtoShelf, ReadProto, RefusedProto, Twin
 from app.ingest.streams import Damage, Peekable
@@ -50,10 +51,10 @@ _CODES: dict[MemberKind, str] = {
 }
 # Kinds whose content is used; the others are counted by their names.
 _READ: frozenset[FileKind] = frozenset(
-    ("hlo_text", "debug_options", "target_config", *MEMORY_KINDS, "unknown")
+    ("hlo_text", "debug_options", "target_config", *MEMORY_KINDS, "program", "unknown")
 )
 _PROTOS: frozenset[FileKind] = frozenset(("hlo_proto", "snapshot"))
-_NOT_XLA: frozenset[str] = frozenset(("unknown", "log"))
+_NOT_XLA: frozenset[str] = frozenset(("unknown", "program", "log"))
 _SNIFFED = 4096
 # Comments and blanks may stand in front of the header.
 _HLO_START = re.compile(r"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:HloModule|ENTRY)\b")
@@ -130,6 +131,7 @@ class _Loader:
         self._flags: dict[str, dict[str, str]] = {}
         self._targets: dict[str, TargetConfig] = {}
         self._memory_files: list[MemoryFile] = []
+        self._program = ProgramShelf()
 
     def load(self) -> DumpContents:
         for member in self._opened.members:
@@ -159,6 +161,7 @@ class _Loader:
             coverage=self._inventory.coverage(),
             live_ranges=tuple(e for e in memory if isinstance(e, LiveRanges)),
             value_positions=tuple(e for e in memory if isinstance(e, ValuePositions)),
+            program=self._program.files,
         )
 
     # ---- members ---------------------------------------------------------------------------------
@@ -226,6 +229,11 @@ class _Loader:
             code = "nested_archive" if nested else "unknown_name"
             self._skip(file, code, REASONS[code], member)
             return "unknown"
+        if file.kind == "program":
+            if not self._program.take(file.name.file, pieces):
+                code = "program_too_large"
+                self._skip(file, code, REASONS[code], member)
+            return "program"
         text = read_text(pieces, self._settings.max_line_bytes)
         if member.size is None:
             self._inventory.bytes += text.byte_size

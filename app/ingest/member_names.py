@@ -35,6 +35,7 @@ REASONS = {
     "sparse": "sparse files are not unpacked",
     "nested_archive": "archives inside the archive are not opened",
     "unknown_name": "the name is none of XLA's and the content no HLO",
+    "program_too_large": "the source files are more than are kept: 500, and 8 MiB, of 1 MiB each",
     "encrypted": "the member is encrypted",
     "method": "the compression method is not known",
     "name_mismatch": "the directory and the member's own header give different names",

@@ -40,6 +40,7 @@ FileKind = Literal[
     "topology",
     "compiler_metadata",
     "snapshot",
+    "program",
     "log",
     "unknown",
 ]
@@ -131,6 +132,7 @@ _ENDINGS: dict[str, FileKind] = {
     "json": "emitter",
     "dot": "hlo_graph",
     "html": "hlo_graph",
+    "py": "program",
     "log": "log",
     "err": "log",
     "out": "log",
@@ -197,7 +199,7 @@ def _without_prefix(file: str, folder: str, base: str) -> FileName:
         return FileName(kind, DumpName(file, folder, module_id=int(subject["id"])))
     # `module_0000.jit_f/module.mlir`, `shardy/module_0001.jit_f/00.input_module.mlir`
     is_own = _PREFIX.match(folder.rpartition("/")[2]) or _OTHER_PREFIX.match(base)
-    return FileName(kind if is_own or kind == "log" else "unknown", name)
+    return FileName(kind if is_own or kind in ("log", "program") else "unknown", name)
 
 
 def _read_rest(rest: str) -> tuple[FileKind, DumpName]:

@@ -202,6 +202,14 @@ class MemoryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """A source file of the user's program that came with the dump, by its member's name."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DumpContents:
     """Everything read from one archive or folder; the user's own modules stand first.
 
@@ -218,6 +226,7 @@ class DumpContents:
     coverage: Coverage
     live_ranges: tuple[LiveRanges, ...] = ()
     value_positions: tuple[ValuePositions, ...] = ()
+    program: tuple[ProgramFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """A file of the user's program; `origin` is the path that was read, "" where it was sent."""
+    """A file of the user's program; `origin` says what was read, which bears its name at least."""
 
     lines: tuple[str, ...]
-    origin: str = ""
+    origin: str
 
 
 SourceLines = Mapping[tuple[str, int], Snippet]

@@ -4,7 +4,7 @@ Takes a report, what `app.views.source_view` found in one text, and the lines of
 they are at hand; gives HTML that needs no script. Reads no bundle and no file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -74,14 +74,14 @@ def source_page(
     report: Report,
     place: SourcePlace,
     found: SourceText | None,
-    program: Mapping[str, ProgramText],
+    program: Callable[[str], ProgramText | None],
     *,
     base_context: Mapping[str, object] | None = None,
 ) -> str:
     """The page as HTML.
 
     `found` is what the text of `place` has; None takes the report's figures of the last text.
-    `program` holds the files that are at hand.
+    `program` gives the text of a file, None where it is not at hand.
     """
     page = _Pager(report, place, found, program).page()
     return page_environment().get_template("source.html").render(page=page, **(base_context or {}))
@@ -101,7 +101,7 @@ class _Pager:
         report: Report,
         place: SourcePlace,
         found: SourceText | None,
-        program: Mapping[str, ProgramText],
+        program: Callable[[str], ProgramText | None],
     ) -> None:
         self._report = report
         self._lines = program_of(report, place.module.id)
@@ -110,8 +110,8 @@ class _Pager:
         }
         self._figures = _reported(self._known) if found is None else dict(found.figures)
         self._found = found
-        self._program = program
         self._place = replace(place, file=place.file or self._first_file())
+        self._text = program(self._place.file) if self._place.file else None
         self._labels = [numbered_pass(dump) for dump in place.module.dumps]
         self._memory = self._peak_by_line()
 
@@ -161,13 +161,13 @@ class _Pager:
         place = self._place
         if not place.file:
             return
-        text = self._program.get(place.file)
+        text = self._text
         if text is None:
             yield (
                 "The text of this file is not at hand: it was neither in the upload nor in a "
                 "folder of the person who runs this server."
             )
-        elif text.origin:
+        else:
             yield f"The text is that of {legible(text.origin)}, which may not be the one compiled."
         unplaced = self._lines.unplaced if self._found is None else self._found.unplaced
         if unplaced:
@@ -204,7 +204,7 @@ class _Pager:
         numbers = {line for file, line in (*self._figures, *self._known) if file == place.file}
         if place.line:
             numbers.add(place.line)
-        text = self._program.get(place.file)
+        text = self._text
         shown = sorted(numbers) if text is None else _with_context(numbers, len(text.lines))
         before = 0
         for number in shown[:_MOST_LINES]:

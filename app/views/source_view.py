@@ -47,11 +47,11 @@ class MadeInstruction(Struct, frozen=True, kw_only=True):
 
 
 class SourceText(Struct, frozen=True, kw_only=True):
-    """What a text has of every line, and of one line the instructions: those that state it first,
-    and of these those with most work.
+    """What a text has of every line, and of one line the instructions.
 
-    `total` counts the instructions of that line, `stated` those that state it; `unplaced` those of
-    the text that no line is known of.
+    Those that state the line stand first, and of these those with most work. `total` counts the
+    instructions of that line, `stated` those that state it; `unplaced` those of the text that no
+    line is known of.
     """
 
     figures: Mapping[Line, Figures]

@@ -1,5 +1,7 @@
 """Pages of a report beside its own: the program and memory, one address each below the report's."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -9,8 +11,10 @@ from app.bundle import Bundle
 from app.errors import NotFound
 from app.ingest.source_lines import read_program
 from app.model.report import Report
+from app.model.source_lines import ProgramText
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
+from app.views.source_files import matching_file
 from app.views.source_view import SourceText, source_text
 from app.web.rendering import Site
 from app.web.services import Services, services_of
@@ -53,16 +57,28 @@ def source(
         found = None
         if place.line or place.text != last or not program_of(report, chosen.id).files:
             found = _text_of(bundle, report, place)
-        files = {each.file for each in program_of(report, chosen.id).files} | {place.file} - {""}
-        folders = services.own_folders.get(report_id)
         page = source_page(
             report,
             place,
             found,
-            read_program(sorted(files), folders) if folders else {},
+            _program_text(bundle, services.own_folders.get(report_id, ())),
             base_context={"site": Site()},
         )
     return HTMLResponse(page)
+
+
+def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], ProgramText | None]:
+    """Finds the text of a file: from the upload, else, for its owner, from folders nearby."""
+
+    def text_of(file: str) -> ProgramText | None:
+        names = bundle.program_names()
+        position = matching_file(file, names)
+        if position is not None:
+            lines = tuple(bundle.program_text(position).splitlines())
+            return ProgramText(lines, f"{names[position]} of the upload")
+        return read_program([file], folders).get(file) if folders else None
+
+    return text_of
 
 
 def _text_of(bundle: Bundle, report: Report, place: SourcePlace) -> SourceText:

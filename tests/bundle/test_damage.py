@@ -38,6 +38,8 @@ def path(tmp_path: Path) -> Path:
 def read_everything(path: Path) -> None:
     with Bundle.open(path) as bundle:
         bundle.report()
+        for position in range(len(bundle.program_names())):
+            bundle.program_text(position)
         for module in bundle.modules():
             for dump in module.dumps:
                 bundle.dump_text(module.id, dump.index)
@@ -70,7 +72,7 @@ def test_another_database(tmp_path: Path) -> None:
         Bundle.open(tmp_path / "b")
 
 
-@pytest.mark.parametrize("version", [0, 2, 1000])
+@pytest.mark.parametrize("version", [0, 3, 1000])
 def test_another_version(version: int, path: Path) -> None:
     change(path, f"PRAGMA user_version = {version}")
     with pytest.raises(BadArchive, match=f"has format {version}") as caught:

@@ -58,6 +58,15 @@ def test_the_program_opens_with_the_figures_of_the_last_text(
     assert rows_of(page)[9][3] == "1 · 64.0 KiB"
 
 
+def test_the_text_of_the_program_comes_with_the_upload(client: TestClient, report: str) -> None:
+    page = client.get(f"{report}/source").text
+    assert "The text is that of src/me/train.py of the upload" in page
+    assert "return jax.lax.scan(lambda c, _: (c @ c, c), x, length=4)  # &lt;b&gt;" in page
+    other = client.get(f"{report}/source", params={"file": f"/home/me/{HOSTILE}.py"}).text
+    assert "The text of this file is not at hand" in other
+    assert "in loss&lt;b&gt;" in other
+
+
 def test_a_line_opens_all_hlo_it_became(client: TestClient, report: str) -> None:
     page = client.get(f"{report}/source", params={"file": PROGRAM, "line": 7}).text
     made = made_in(page)
@@ -102,7 +111,6 @@ def test_hostile_names_are_text(client: TestClient, report: str) -> None:
         # The form sends the name as it is; nobody sees it there.
         assert "\u202e" not in re.sub(r'<input type="hidden"[^>]*>', "", page)
         assert "&lt;script&gt;" in page
-    assert "loss&lt;b&gt;" in page
     assert made_in(page) == {
         "e": "stated",
         "g": "inferred from what it runs",

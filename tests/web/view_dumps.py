@@ -116,8 +116,20 @@ _LIVE = """HloLiveRange (max 11):
 """
 
 
+_PROGRAM = """import jax
+
+# </script><script>alert(1)</script> \u202e
+
+
+def step(x):
+    return jax.lax.scan(lambda c, _: (c @ c, c), x, length=4)  # <b>
+    # and the sum
+    return psum(x)
+"""
+
+
 def view_dump() -> bytes:
-    """An archive with two texts of one module, its buffer assignment and live ranges."""
+    """An archive with two texts of one module, its buffer assignment, live ranges, and program."""
     last = _TEXT.replace("HOSTILE", HOSTILE.replace('"', '\\"'))
     first = last.replace(", is_scheduled=true", "").replace(
         "w = f32[64,64] copy(g)", "w = f32[64,64] negate(g)"
@@ -128,5 +140,6 @@ def view_dump() -> bytes:
             f"{_STEM}.txt": last.encode(),
             f"{_STEM}-buffer-assignment.txt": _BUFFERS.encode(),
             f"{_STEM}-live-range.txt": _LIVE.encode(),
+            "src/me/train.py": _PROGRAM.encode(),
         }
     )
