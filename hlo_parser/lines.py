@@ -27,6 +27,7 @@ _long_constant = patterns.long_constant.fullmatch
 _shape = patterns.shape.fullmatch
 _literal = patterns.literal.fullmatch
 _operand_list = patterns.operand_list.fullmatch
+_plain_attribute_list = patterns.plain_attribute_list.fullmatch
 _attribute_list = patterns.attribute_list.fullmatch
 
 
@@ -76,8 +77,11 @@ class LineReader:
             if shape is None and _shape(shape_text) is not None:
                 shape = shapes[shape_text] = Shape(shape_text)
             attributes = attribute_lists.get(tail)
-            if attributes is None and _attribute_list(tail) and not values.holds_body(tail):
-                attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
+            if attributes is None:
+                is_plain = "\\" not in tail and "\n" not in tail
+                proved = _plain_attribute_list if is_plain else _attribute_list
+                if proved(tail) and not values.holds_body(tail):
+                    attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
             if shape is None or attributes is None:
                 found.append(None)
                 continue
