@@ -17,13 +17,12 @@ from app.analysis.comparison_amounts import (
     sum_collectives,
 )
 from app.analysis.comparison_flags import inferred_flags, stated_flags
+from app.analysis.comparison_places import instruction_place
 from app.analysis.comparison_texts import Common, Texts, aligned, common_states, pass_lists
 from app.analysis.comparison_verdict import verdict_on
-from app.analysis.sources import source_of
 from app.model.comparison import (
     Comparison,
     FlagChange,
-    InstructionPlace,
     ModulePair,
     Outcome,
     Parting,
@@ -32,7 +31,6 @@ from app.model.comparison import (
 )
 from app.model.dump import ModuleHistory
 from app.model.report import Module, Report, Tool
-from hlo_parser import Instruction
 from hlo_parser import Module as HloModule
 
 MOST_PAIRS = 500
@@ -247,8 +245,8 @@ def _parting(
     what: tuple[str, ...] = ()
     if found is not None:
         what = found.what
-        place_a = _place(texts[0], found.before_computation, found.before)
-        place_b = _place(texts[1], found.after_computation, found.after)
+        place_a = instruction_place(texts[0], found.before_computation, found.before)
+        place_b = instruction_place(texts[1], found.after_computation, found.after)
     return Parting(
         last_equal_a=common.last_a,
         last_equal_b=common.last_b,
@@ -311,20 +309,6 @@ def _difference(
     before = texts[0].canonical(modules[0].id, where[0])
     after = texts[1].canonical(modules[1].id, where[1])
     return first_difference(before, after), (before.module, after.module)
-
-
-def _place(
-    module: HloModule, computation: str, instruction: Instruction | None
-) -> InstructionPlace | None:
-    if instruction is None:
-        return None
-    return InstructionPlace(
-        computation=computation,
-        instruction=instruction.name,
-        opcode=instruction.opcode,
-        shape=instruction.shape.text,
-        source=source_of(module, instruction),
-    )
 
 
 def _loops_changed(report: Report, module: Module, dump: int | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ last text, as the reports have them.
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from app.analysis.comparison_places import line_of
 from app.model.comparison import Amount, BufferPair, CollectiveSum, LoopPair, Unit
 from app.model.memory import LiveBuffer
 from app.model.report import Collective, Loop, LoopEventKind, Module, Report, Source
@@ -25,13 +26,6 @@ _TELLING_EVENTS: frozenset[LoopEventKind] = frozenset(
         "pipelined_forward_sink",
     }
 )
-
-
-def line_of(source: Source | None) -> tuple[str, int] | None:
-    """A line of the program, the folder it was compiled in aside."""
-    if source is None:
-        return None
-    return source.file.replace("\\", "/").rpartition("/")[2], source.line
 
 
 # ---- loops --------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ has them; the two dumps are called a and b.
 
 from collections.abc import Sequence
 
+from app.analysis.comparison_places import line_text
 from app.model.comparison import FlagChange, ModulePair, Parting, Side
-from app.model.source import Source
 
 _MOST_FLAGS = 3
 
@@ -71,7 +71,7 @@ def _loop(pair: ModulePair) -> str:
     changed = () if parting is None else (*parting.loops_a, *parting.loops_b)
     for loop in pair.loops:
         if loop.a in changed or loop.b in changed:
-            where = _line(loop.source)
+            where = line_text(loop.source)
             return f", in the loop {loop.name}{f' ({where})' if where else ''}"
     return ""
 
@@ -83,14 +83,8 @@ def _at(parting: Parting | None) -> str:
     if not places:
         return ""
     place = next((each for each in places if each.source is not None), places[0])
-    where = _line(place.source)
+    where = line_text(place.source)
     return f", first at {place.instruction}{f' ({where})' if where else ''}"
-
-
-def _line(source: Source | None) -> str:
-    if source is None:
-        return ""
-    return f"{source.file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
 
 
 def _releases(side: Side) -> str:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from app.analysis.comparison import Analysed
 from app.analysis.comparison_amounts import exposed_us, pair_loops
+from app.analysis.comparison_places import line_text
 from app.analysis.policy_file import UNITS, Check, Lines, Measure
 from app.analysis.policy_reshardings import FoundResharding, reshardings_of
 from app.model.comparison import Unit
@@ -104,7 +105,7 @@ def _loop_rows(
     loops = _living(report, module)
     chosen = [loop for loop in loops if _is_loop(check.loop or "", loop)]
     if not chosen:
-        there = ", ".join(dict.fromkeys(map(_line, loops))) or "none"
+        there = ", ".join(dict.fromkeys(line_text(x.source) or x.name for x in loops)) or "none"
         yield _unknown(
             check, module, why=f"there is no loop {check.loop} in the last text; loops: {there}"
         )
@@ -390,9 +391,3 @@ def _is_at(lines: Sequence[Lines], source: Source | None) -> bool:
 def _is_file(wanted: str, file: str) -> bool:
     file = file.replace("\\", "/")
     return file == wanted or file.endswith(f"/{wanted}")
-
-
-def _line(loop: Loop) -> str:
-    if loop.source is None:
-        return loop.name
-    return f"{loop.source.file.replace(chr(92), '/').rpartition('/')[2]}:{loop.source.line}"

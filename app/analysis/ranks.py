@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.canonical import Canonicalizer, CanonicalModule
+from app.analysis.canonical import Canonicalizer
 from app.analysis.canonical_difference import first_difference
+from app.analysis.comparison_places import instruction_place
 from app.analysis.ranks_order import (
     MOST_STEPS,
     CollectiveSequence,
@@ -21,8 +22,6 @@ from app.analysis.ranks_order import (
     first_order_difference,
 )
 from app.analysis.ranks_verdict import ranks_verdict
-from app.analysis.sources import source_of
-from app.model.comparison import InstructionPlace
 from app.model.dump import DumpContents, ModuleHistory, PassDump
 from app.model.ranks import (
     Communicator,
@@ -35,8 +34,6 @@ from app.model.ranks import (
     RankModule,
 )
 from app.model.report import Environment, Tool
-from hlo_parser import Instruction
-from hlo_parser import Module as HloModule
 
 _ABOUT_DUMPS = "xla_dump_"
 
@@ -199,28 +196,13 @@ def _difference(
         file=their_dump.file.rpartition("/")[2],
         pass_=_pass_of(their_dump),
         what=found.what,
-        theirs=_place(after, found.after_computation, found.after),
-        usual=_place(before, found.before_computation, found.before),
+        theirs=instruction_place(after.module, found.after_computation, found.after),
+        usual=instruction_place(before.module, found.before_computation, found.before),
     )
 
 
 def _pass_of(dump: PassDump) -> str | None:
     return dump.name.after if dump.name.after != "pipeline-start" else dump.name.pipeline
-
-
-def _place(
-    module: CanonicalModule, computation: str, instruction: Instruction | None
-) -> InstructionPlace | None:
-    if instruction is None:
-        return None
-    text: HloModule = module.module
-    return InstructionPlace(
-        computation=computation,
-        instruction=instruction.name,
-        opcode=instruction.opcode,
-        shape=instruction.shape.text,
-        source=source_of(text, instruction),
-    )
 
 
 # ---- collectives --------------------------------------------------------------------------------

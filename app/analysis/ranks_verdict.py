@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.analysis.comparison_places import line_text
 from app.model.comparison import InstructionPlace
 from app.model.ranks import CollectiveStep, OrderDifference, RankDifference, RankFlag, RankModule
 from app.model.source import Source
@@ -49,7 +50,7 @@ def _order(order: OrderDifference) -> str:
 def _step(step: CollectiveStep | None) -> str:
     if step is None:
         return "none any more"
-    return f"{step.instruction} ({step.opcode} of {step.shape}{_line(step.source)})"
+    return f"{step.instruction} ({step.opcode} of {step.shape}{_at(step.source)})"
 
 
 def _graph(module: RankModule, difference: RankDifference) -> str:
@@ -68,13 +69,12 @@ def _graph(module: RankModule, difference: RankDifference) -> str:
 def _place(place: InstructionPlace | None) -> str:
     if place is None:
         return "nothing"
-    return f"{place.instruction} ({place.opcode} of {place.shape}{_line(place.source)})"
+    return f"{place.instruction} ({place.opcode} of {place.shape}{_at(place.source)})"
 
 
-def _line(source: Source | None) -> str:
-    if source is None:
-        return ""
-    return f", {source.file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
+def _at(source: Source | None) -> str:
+    line = line_text(source)
+    return f", {line}" if line else ""
 
 
 def _devices(order: OrderDifference) -> str:

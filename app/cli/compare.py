@@ -5,10 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from app.cli.arguments import Commands
-from app.cli.output import console_for_report, write_output
+from app.cli.output import console_for_report, write_json
 from app.errors import UsageError
 from app.model.ranks import RankComparison
 from app.report.comparison import comparison_sheet
@@ -55,8 +53,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         found = compare_dumps(Path(names[0]), Path(names[1]), settings)
         sheet = comparison_sheet(found)
     if arguments.json:
-        data = msgspec.json.format(msgspec.json.encode(found, order="deterministic"), indent=1)
-        write_output(arguments.json, data + b"\n")
+        write_json(arguments.json, found)
     print_sheet(sheet, console_for_report(stdout_is_taken=arguments.json == "-"))
     return 0
 

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from app.errors import UsageError
@@ -25,6 +26,12 @@ def complain(message: str) -> None:
 def console_for_report(*, stdout_is_taken: bool) -> Console:
     """The console for the report; standard error when a machine format goes to standard output."""
     return _Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)
+
+
+def write_json(target: str, value: object) -> None:
+    """Write a value of the JSON contract as `write_output` does, indented."""
+    data = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=1)
+    write_output(target, data + b"\n")
 
 
 def write_output(target: str, data: bytes) -> None:

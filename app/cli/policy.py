@@ -3,11 +3,9 @@
 import argparse
 from pathlib import Path
 
-import msgspec
-
 from app.analysis.policy_file import read_policy
 from app.cli.arguments import Commands
-from app.cli.output import console_for_report, write_output
+from app.cli.output import console_for_report, write_json, write_output
 from app.errors import NotADump, UsageError
 from app.report.comparison_policy import policy_markdown, policy_sheet
 from app.report.comparison_text import print_sheet
@@ -41,8 +39,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     baseline = Path(arguments.baseline) if arguments.baseline else None
     result = check_policy(Path(arguments.dump), checks, settings, baseline=baseline)
     if arguments.json:
-        data = msgspec.json.format(msgspec.json.encode(result, order="deterministic"), indent=1)
-        write_output(arguments.json, data + b"\n")
+        write_json(arguments.json, result)
     if arguments.markdown:
         text = "\n".join(policy_markdown(result))
         write_output(arguments.markdown, f"{text}\n".encode("utf-8", "backslashreplace"))

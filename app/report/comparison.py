@@ -185,7 +185,7 @@ def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
             yield f"then {side}", f"no text that differs; next in line {name}"
     for side, place in (("a", parting.a), ("b", parting.b)):
         if place is not None:
-            yield f"first in {side}", _place(place)
+            yield f"first in {side}", instruction_text(place)
     if parting.what:
         yield "differs in", ", ".join(parting.what)
     for side, loops in (("a", parting.loops_a), ("b", parting.loops_b)):
@@ -193,7 +193,10 @@ def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
             yield f"loops changed in {side}", cut_list(loops, _MOST_NAMES)
 
 
-def _place(place: InstructionPlace) -> str:
+def instruction_text(place: InstructionPlace | None) -> str:
+    """An instruction of a comparison in one line."""
+    if place is None:
+        return "nothing in its place"
     where = f", {place_text(place.source)}" if place.source else ""
     shape = shortened(place.shape, _LONGEST)
     return f"%{place.instruction} = {shape} {place.opcode} in {place.computation}{where}"

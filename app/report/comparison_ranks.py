@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.model.comparison import InstructionPlace
 from app.model.ranks import (
     CollectiveStep,
     Communicator,
@@ -13,6 +12,7 @@ from app.model.ranks import (
     RankFlag,
     RankModule,
 )
+from app.report.comparison import instruction_text
 from app.report.comparison_sheet import Grid, Section, Sheet, grid
 from app.report.verdict import releases_text
 from app.report.wording import counted, cut_list, legible, place_text, shortened
@@ -152,13 +152,5 @@ def _difference(difference: RankDifference) -> Iterator[tuple[str, str]]:
     yield "first in", difference.file
     if difference.what:
         yield "differs in", ", ".join(difference.what)
-    yield "there", _place(difference.theirs)
-    yield f"on rank {difference.reference}", _place(difference.usual)
-
-
-def _place(place: InstructionPlace | None) -> str:
-    if place is None:
-        return "nothing in its place"
-    where = f", {place_text(place.source)}" if place.source else ""
-    shape = shortened(place.shape, _LONGEST)
-    return f"%{place.instruction} = {shape} {place.opcode} in {place.computation}{where}"
+    yield "there", instruction_text(difference.theirs)
+    yield f"on rank {difference.reference}", instruction_text(difference.usual)
