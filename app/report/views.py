@@ -6,11 +6,12 @@ Knows the addresses below the report's own and the words for them; makes no page
 from dataclasses import dataclass
 from typing import Literal
 
-View = Literal["report", "diff", "source", "memory", "graph"]
+View = Literal["report", "diff", "collectives", "source", "memory", "graph"]
 
 _PATHS: dict[View, tuple[str, str]] = {
     "report": ("", "Report"),
     "diff": ("/diff", "Diff"),
+    "collectives": ("/collectives", "Collectives"),
     "source": ("/source", "Source"),
     "memory": ("/memory", "Memory"),
     "graph": ("/graph", "Graph"),

@@ -1,4 +1,4 @@
-"""Pages of what passes did: two texts side by side, with the rows that the page asks for."""
+"""Pages of what passes did: two texts side by side with their rows, and collectives."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,9 +11,16 @@ from app.errors import NotFound
 from app.jobs.comparing import pane_rows_of
 from app.jobs.comparison import compare_in_child
 from app.model.report import Module, Report
+from app.report.collectives import (
+    CollectivesPlace,
+    Grouping,
+    collectives_page,
+    modules_with_collectives,
+)
 from app.report.compare_panes import PanePlace, chosen_texts, panes_page
 from app.report.verdict import main_module
 from app.store import Problem
+from app.views.collectives_schedule import Schedule, schedules_of
 from app.views.diff_panes import PaneRows
 from app.views.diff_slices import MAX_ROWS, PaneReader
 from app.web.guard import client_of
@@ -53,6 +60,23 @@ class _Asked:
         services = self.services
         with services.shelf.borrow(held.blob, services.store.blobs.path(held.blob)) as bundle:
             return bundle.report()
+
+    def schedules(
+        self, report: Report, module: Module
+    ) -> tuple[tuple[Schedule, ...], tuple[str, ...]]:
+        """The schedules of a module's collectives, and why there are none; raises as `panes`."""
+        services = self.services
+        held = bundle_attachment(find_report(services, self.report_id))
+        if not any(item.module == module.id for item in report.collectives):
+            return (), ()
+        if module.dumps[-1].bytes > MAX_BYTES_IN_PLACE:
+            return (), ("The last text is too large to be drawn here.",)
+        with (
+            services.view_slots.hold(self.client),
+            services.shelf.borrow(held.blob, services.store.blobs.path(held.blob)) as bundle,
+        ):
+            text = bundle.parse(module.id, len(module.dumps) - 1)
+        return schedules_of(text, report.collectives, module.id), ()
 
     def panes(self, module_id: str, texts: tuple[int, int]) -> PaneReader:
         """The two texts side by side, aligned now or lately; raises as `Bundle.parse`."""
@@ -153,6 +177,23 @@ def diff(asked: InAsked, report_id: str, query: Annotated[_DiffQuery, Depends()]
     return HTMLResponse(panes_page(report, place, reader, base_context={"site": Site()}))
 
 
+@router.api_route("/collectives", methods=["GET", "HEAD"])
+def collectives(
+    asked: InAsked, report_id: str, module: Name = "", group: Grouping = "", computation: Name = ""
+) -> HTMLResponse:
+    """A page with the collectives of a module: in the schedule, and as a table."""
+    report = asked.report()
+    place = CollectivesPlace(
+        report=f"/r/{report_id}",
+        module=_with_collectives(report, module),
+        group=group,
+        computation=computation,
+    )
+    schedules, notes = asked.schedules(report, place.module)
+    page = collectives_page(report, place, schedules, notes=notes, base_context={"site": Site()})
+    return HTMLResponse(page)
+
+
 @router.get("/diff/rows")
 def diff_rows(
     asked: InAsked,
@@ -181,6 +222,15 @@ def rows_named(words: str) -> list[int]:
         room = MAX_ROWS - len(found)
         found += range(int(first), min(int(last or first) + 1, int(first) + room))
     return found[:MAX_ROWS]
+
+
+def _with_collectives(report: Report, module_id: str) -> Module:
+    """The module asked for; for "" one with collectives, if any has them."""
+    found = modules_with_collectives(report)
+    main = main_module(report)
+    if module_id or not found or main in found:
+        return module_asked(report, module_id)
+    return found[0]
 
 
 def module_asked(report: Report, module_id: str) -> Module:

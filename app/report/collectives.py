@@ -1,0 +1,342 @@
+"""The page of a module's collectives: the schedule as a drawing, all of them as a table.
+
+Takes a report and the schedules of `app.views.collectives_schedule`; gives HTML that needs no
+script: bars lead to rows, a group is chosen by the address. Reads no bundle.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from app.model.report import Collective, Loop, Module, Report, Window
+from app.report.collectives_drawing import (
+    ScheduleView,
+    behind_text,
+    collective_anchor,
+    micros_text,
+    overlap_kind,
+    schedule_view,
+    times_text,
+)
+from app.report.graph import OptionView
+from app.report.html import page_environment
+from app.report.keys import KeyView
+from app.report.page import Rows, rows_of
+from app.report.program_facts import axes_text, line_text, runs_text, total_text
+from app.report.verdict import module_labels
+from app.report.views import ViewLink, view_links
+from app.report.wording import counted, cut_list, legible, size_text
+from app.views.collectives_schedule import Schedule, ScheduledCollective
+
+Grouping = Literal["", "line", "axes", "kind", "loop"]
+
+GROUP_BY: Mapping[Grouping, str] = {
+    "": "nothing",
+    "line": "source line",
+    "axes": "mesh axis",
+    "kind": "kind",
+    "loop": "loop",
+}
+OVERLAP_WORDS = {
+    "sync": "synchronous: nothing runs meanwhile",
+    "unknown": "not known: no schedule",
+    "exposed": "exposed",
+    "partly": "partly hidden",
+    "hidden": "hidden",
+}
+_MAX_DRAWN = 6
+_MAX_ROWS = 2_000
+_MAX_IN_FLIGHT = 4
+
+_KEYS = (
+    KeyView("→ ←", "the next or previous collective of a drawing, when one has the focus"),
+    KeyView("Enter", "go to its row in the table"),
+    KeyView("f", "filter the table"),
+    KeyView("?", "this help"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveRow:
+    """One collective in the table; numbers without a unit are what the columns are sorted by."""
+
+    anchor: str
+    bar_href: str
+    name: str
+    kind: str
+    size: str
+    bytes: int
+    runs: str
+    total: str
+    total_bytes: int
+    overlap: str
+    overlap_kind: str
+    exposed: str
+    exposed_us: float
+    hidden: str
+    hidden_us: float
+    behind: str
+    in_flight: str
+    axes: str
+    loop: str
+    loop_href: str
+    line: str
+    line_href: str
+    graph_href: str
+    groups: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveGroup:
+    """What several collectives have in common, with their sums."""
+
+    title: str
+    summary: str
+    anchor: str
+    rows: Rows[CollectiveRow]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectivesPage:
+    """Everything the template shows."""
+
+    title: str
+    heading: str
+    lead: str
+    views: tuple[ViewLink, ...]
+    action: str
+    modules: tuple[OptionView, ...]
+    groupings: tuple[OptionView, ...]
+    facts: tuple[tuple[str, str], ...]
+    schedules: tuple[ScheduleView, ...]
+    others: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    groups: tuple[CollectiveGroup, ...]
+    has_axes: bool
+    has_times: bool
+    keys: tuple[KeyView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectivesPlace:
+    """What is shown: a module, how its rows are grouped, the computation drawn first if any."""
+
+    report: str
+    module: Module
+    group: Grouping = ""
+    computation: str = ""
+
+    def href(self, **changes: str) -> str:
+        """The address of this place with some parts changed."""
+        parts = {
+            "module": self.module.id,
+            "group": self.group,
+            "computation": self.computation,
+            **changes,
+        }
+        kept = {name: value for name, value in parts.items() if value}
+        return f"{self.report}/collectives?{urlencode(kept, errors='replace')}"
+
+
+def modules_with_collectives(report: Report) -> tuple[Module, ...]:
+    """The modules whose last text holds collectives, in the order of the report."""
+    ids = {item.module for item in report.collectives}
+    return tuple(module for module in report.modules if module.id in ids)
+
+
+def collectives_page(
+    report: Report,
+    place: CollectivesPlace,
+    schedules: Sequence[Schedule],
+    *,
+    notes: tuple[str, ...] = (),
+    base_context: Mapping[str, object] | None = None,
+) -> str:
+    """The page as HTML; `schedules` are those of the module, the positions in them the report's."""
+    template = page_environment().get_template("collectives.html")
+    page = _page_of(report, place, schedules, notes)
+    return template.render(page=page, **(base_context or {}))
+
+
+def _page_of(
+    report: Report,
+    place: CollectivesPlace,
+    schedules: Sequence[Schedule],
+    notes: tuple[str, ...],
+) -> CollectivesPage:
+    names = module_labels(report)
+    loops = {loop.id: loop.name for loop in report.loops}
+    own = [
+        (index, item)
+        for index, item in enumerate(report.collectives)
+        if item.module == place.module.id
+    ]
+    ordered = sorted(schedules, key=lambda item: item.computation != place.computation)
+    drawn = ordered[:_MAX_DRAWN]
+    windows = {window.index: window for item in schedules for window in item.windows}
+    drawn_indices = {window.index for item in drawn for window in item.windows}
+    by_id = {loop.id: loop for loop in report.loops}
+    rows = [
+        (item, _row(place, index, item, by_id, windows.get(index), index in drawn_indices))
+        for index, item in own
+    ]
+    return CollectivesPage(
+        title=legible(f"Collectives of {names[place.module.id]}"),
+        heading="Collectives and overlap",
+        lead=legible(f"{names[place.module.id]}: {counted(len(own), 'collective')}."),
+        views=view_links(place.report, "collectives"),
+        action=f"{place.report}/collectives",
+        modules=tuple(
+            OptionView(module.id, legible(names[module.id]), module.id == place.module.id)
+            for module in modules_with_collectives(report)
+        ),
+        groupings=tuple(
+            OptionView(value, word, value == place.group) for value, word in GROUP_BY.items()
+        ),
+        facts=_facts([item for _, item in own]),
+        schedules=tuple(
+            schedule_view(report, item, number, loops) for number, item in enumerate(drawn)
+        ),
+        others=tuple(
+            (legible(item.computation), place.href(computation=item.computation))
+            for item in ordered[_MAX_DRAWN:]
+        ),
+        notes=notes,
+        groups=_groups(by_id, place.group, rows),
+        has_axes=any(item.axes for _, item in own),
+        has_times=any(times_text(item) for _, item in own),
+        keys=_KEYS,
+    )
+
+
+def _facts(collectives: Sequence[Collective]) -> tuple[tuple[str, str], ...]:
+    windows = [item.window for item in collectives if item.window]
+    timed = [w for w in windows if w.exposed_us is not None and w.hidden_us is not None]
+    kinds = [overlap_kind(item) for item in collectives]
+    known = [item.total_bytes for item in collectives if item.total_bytes is not None]
+    facts = (
+        ("Bytes one device sends in a run", size_text(sum(known)) if known else ""),
+        ("Hidden", f"{kinds.count('hidden'):,}"),
+        ("Partly hidden", f"{kinds.count('partly'):,}"),
+        ("Exposed", f"{kinds.count('exposed'):,}"),
+        ("Synchronous", f"{kinds.count('sync'):,}"),
+        ("No schedule", f"{kinds.count('unknown'):,}" if "unknown" in kinds else ""),
+        ("Exposed, each once", micros_text(sum(w.exposed_us or 0 for w in timed)) if timed else ""),
+        ("Times by the peaks of", legible(_device(timed))),
+    )
+    return tuple((label, value) for label, value in facts if value and value != "0")
+
+
+def _device(windows: Sequence[Window]) -> str:
+    for window in windows:
+        if window.device:
+            return window.device + (", assumed" if window.device_assumed else "")
+    return ""
+
+
+def _groups(
+    loops: Mapping[str, Loop],
+    grouping: Grouping,
+    rows: Sequence[tuple[Collective, CollectiveRow]],
+) -> tuple[CollectiveGroup, ...]:
+    key = _key_of(grouping, loops)
+    found: dict[str, list[tuple[Collective, CollectiveRow]]] = {}
+    for item, row in rows:
+        found.setdefault(key(item), []).append((item, row))
+    ordered = sorted(found.items(), key=lambda group: -_bytes_of(group[1]))
+    return tuple(
+        CollectiveGroup(
+            title=legible(title),
+            summary=_summary([item for item, _ in members]),
+            anchor=f"group-{number}",
+            rows=rows_of(tuple(row for _, row in members), first=200, most=_MAX_ROWS),
+        )
+        for number, (title, members) in enumerate(ordered)
+    )
+
+
+def _key_of(grouping: Grouping, loops: Mapping[str, Loop]) -> Callable[[Collective], str]:
+    def loop_of(item: Collective) -> str:
+        loop = loops.get(item.loop or "")
+        return f"Loop {loop.name}" if loop else "Outside loops"
+
+    keys: dict[Grouping, Callable[[Collective], str]] = {
+        "": lambda item: "All",
+        "line": lambda item: line_text(item) or "No line known",
+        "axes": lambda item: axes_text(item) or "No mesh axis known",
+        "kind": lambda item: item.opcode,
+        "loop": loop_of,
+    }
+    return keys[grouping]
+
+
+def _bytes_of(members: Sequence[tuple[Collective, CollectiveRow]]) -> int:
+    return sum(row.total_bytes for _, row in members)
+
+
+def _summary(items: Sequence[Collective]) -> str:
+    exposed = [w.exposed_us for item in items if (w := item.window) and w.exposed_us is not None]
+    parts = [
+        counted(len(items), "collective"),
+        f"{size_text(sum(item.bytes for item in items))} when each runs once",
+    ]
+    parts += [f"{micros_text(sum(exposed))} exposed"] if exposed else []
+    return ", ".join(parts)
+
+
+def _row(
+    place: CollectivesPlace,
+    index: int,
+    asked: Collective,
+    loops: Mapping[str, Loop],
+    window: ScheduledCollective | None,
+    is_drawn: bool,
+) -> CollectiveRow:
+    item = legible(asked)
+    loop = loops.get(asked.loop or "")
+    kind = overlap_kind(item)
+    times = item.window if item.window and item.window.exposed_us is not None else None
+    source = asked.source
+    return CollectiveRow(
+        anchor=collective_anchor(index),
+        bar_href=f"#bar-{index}" if is_drawn else "",
+        name=item.instruction,
+        kind=item.opcode,
+        size=size_text(item.bytes),
+        bytes=item.bytes,
+        runs=runs_text(item),
+        total=total_text(item),
+        total_bytes=item.bytes if item.total_bytes is None else item.total_bytes,
+        overlap=OVERLAP_WORDS[kind],
+        overlap_kind=kind,
+        exposed=micros_text(times.exposed_us or 0) if times else "",
+        exposed_us=(times.exposed_us or 0) if times else -1,
+        hidden=micros_text(times.hidden_us or 0) if times else "",
+        hidden_us=(times.hidden_us or 0) if times else -1,
+        behind=behind_text(window) if window else "",
+        in_flight=cut_list(item.window.in_flight, _MAX_IN_FLIGHT) if item.window else "",
+        axes=axes_text(item),
+        loop=legible(loop.name) if loop else "",
+        loop_href=f"{place.report}/loops?{urlencode({'loop': loop.id}, errors='replace')}"
+        if loop
+        else "",
+        line=line_text(item),
+        line_href=_line_href(place.report, source.file, source.line) if source else "",
+        graph_href=_graph_href(place, asked),
+        groups=item.replica_groups or "",
+    )
+
+
+def _line_href(report: str, file: str, line: int) -> str:
+    return f"{report}/source?{urlencode({'file': file, 'line': line}, errors='replace')}"
+
+
+def _graph_href(place: CollectivesPlace, item: Collective) -> str:
+    query = {
+        "module": item.module,
+        "text": item.dump,
+        "computation": item.computation,
+        "instruction": item.instruction,
+    }
+    return f"{place.report}/graph?{urlencode(query, errors='replace')}"

@@ -1,0 +1,143 @@
+"""The page of collectives: drawing, table, groups, hostile names; with and without a browser."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.report.collectives import CollectivesPlace, collectives_page
+from report import builders
+from samples import load_sample
+from web.accessible import barriers
+from web.view_dumps import view_dump
+from web.visiting import Server, chromium, visitors
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("collectives"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def sent(server: Server, browser: Browser, body: bytes) -> str:
+    context = browser.new_context(base_url=server.base)
+    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=90", data=body, timeout=120_000)
+    url = answer.json()["url"]
+    context.close()
+    return url
+
+
+@pytest.fixture(scope="module")
+def report(server: Server, browser: Browser) -> str:
+    return sent(server, browser, load_sample("fsdp_pipelined").archive.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def hostile(server: Server, browser: Browser) -> str:
+    return sent(server, browser, view_dump())
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    def with_little_patience(**options: object) -> Page:
+        page = visit(**options)
+        page.set_default_timeout(15_000)
+        return page
+
+    with visitors(browser, server.base) as visit:
+        yield with_little_patience
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_and_keeps_nobody_out(
+    visit: Callable[..., Page], report: str, hostile: str, width: int, scheme: str
+) -> None:
+    page = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    for address in (f"{report}/collectives?group=line", f"{hostile}/collectives"):
+        page.goto(address)
+        expect(page.locator("a.bar").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert barriers(page) == []
+        assert page.locator("script:not([src])").count() == 0
+        assert "\u202e" not in page.content()
+
+
+def test_bars_are_walked_by_keys_and_lead_to_their_rows(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/collectives")
+    page.locator("a.bar").first.focus()
+    expect(page.locator("#bar-told")).to_contain_text("behind it")
+    first = page.locator("tr.lit code").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("tr.lit code").first.inner_text() != first
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"#collective-\d+$"))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_the_table_is_sorted_filtered_and_grouped(visit: Callable[..., Page], report: str) -> None:
+    page = visit()
+    page.goto(f"{report}/collectives")
+    heading = page.get_by_role("button", name="Exposed")
+    heading.click()
+    values = page.locator("tbody td:nth-child(3)").evaluate_all(
+        "cells => cells.map((cell) => Number(cell.dataset.value))"
+    )
+    assert values == sorted(values, reverse=True)
+    page.keyboard.press("f")
+    page.keyboard.type("reduce-scatter")
+    rows = page.locator("tbody tr:visible")
+    assert 0 < rows.count() < page.locator("tbody tr").count()
+    page.get_by_label("Group by").select_option("kind")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url(re.compile("group=kind"))
+    titles = page.locator(".collective-group h3").all_inner_texts()
+    assert {title.split()[0] for title in titles} == {"all-gather", "reduce-scatter"}
+
+
+def test_it_is_whole_without_scripts(visit: Callable[..., Page], report: str) -> None:
+    page = visit(java_script_enabled=False)
+    page.goto(f"{report}/collectives?group=loop")
+    assert page.locator("tbody tr:visible").count() == page.locator("tbody tr").count()
+    assert page.locator("svg.schedule-drawing").first.is_visible()
+    page.locator("a.bar").first.click()
+    page.wait_for_url(re.compile(r"#collective-\d+$"))
+
+
+@pytest.mark.parametrize("query", ["group=size", "module=nothing"])
+def test_wrong_questions_are_told(
+    visit: Callable[..., Page], browser: Browser, server: Server, report: str, query: str
+) -> None:
+    context = browser.new_context(base_url=server.base)
+    assert context.request.get(f"{report}/collectives?{query}").status in (404, 422)
+    context.close()
+
+
+def test_ten_thousand_collectives_make_a_page() -> None:
+    report = builders.huge_report(10_000)
+    module = next(m for m in report.modules if m.id == report.collectives[0].module)
+    html = collectives_page(report, CollectivesPlace("/r/x", module, "kind"), ())
+    assert "are not in this page" in html
+    assert len(html) < 20_000_000
+
+
+def test_the_template_computes_nothing() -> None:
+    template = Path(__file__).resolve().parents[2] / "templates" / "collectives.html"
+    places = re.findall(r"\{\{([^}]*)\}\}", template.read_text(encoding="utf-8"))
+    allowed = re.compile(r"[\w.]+|collective_rows\([\w.]+\)|foot\(group\.rows, .*\)")
+    assert [place for place in places if not allowed.fullmatch(place.strip())] == []
