@@ -26,6 +26,7 @@ _FORMS: dict[str, ReportForm] = {
     "json": "json",
     "html": "html",
     "markdown": "md",
+    "thread": "thread",
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
@@ -48,7 +49,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--hung", action="store_true", help="the run was killed because it hung")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- is stdout)")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
-    parser.add_argument("--markdown", metavar="FILE", help="write a summary for a bug thread")
+    parser.add_argument("--markdown", metavar="FILE", help="write a summary")
+    parser.add_argument("--thread", metavar="FILE", help="write the first post of a bug thread")
     for_ci = parser.add_argument_group("for CI")
     for_ci.add_argument("--sarif", metavar="FILE", help="write SARIF 2.1.0 for code scanning")
     for_ci.add_argument("--junit", metavar="FILE", help="write JUnit XML, one test case a rule")

@@ -25,6 +25,7 @@ from app.report.loops import collective_sums, collective_views, loop_anchors, lo
 from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
+from app.report.thread import thread_of
 from app.report.verdict import main_module, module_labels, verdict_of
 from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
@@ -119,6 +120,7 @@ def page_of(
         markdown_href=links.markdown,
         data={
             "markdown": markdown_of(shown),
+            "thread": thread_of(shown),
             "figures": figures,
             "passes": _pass_data(report, links) if comparable else None,
         },

@@ -29,6 +29,7 @@ from app.web.services import Services, find_report, open_bundle
 from app.web.wire import CreatedReport, ReportList, ReportState, created_of, state_of
 
 _POLL_S = 0.25
+_SUFFIXES = {"junit": "xml", "thread": "md"}
 
 router = APIRouter(prefix="/api/v1", tags=["reports"])
 
@@ -224,6 +225,7 @@ def get_report(report_id: str, services: InServices) -> Response:
     summary="The report in a form for CI, a bug thread or a mailbox",
 )
 def get_report_in_form(
+    request: Request,
     report_id: str,
     form: ReportForm,
     services: InServices,
@@ -232,13 +234,19 @@ def get_report_in_form(
     ] = "",
     fail_on: FailOn = "error",
 ) -> Response:
-    """`sarif` for code scanning, `junit` and `gitlab` for CI, `md` for threads, `html` offline.
+    """`sarif` for code scanning, `junit` and `gitlab` for CI, `html` offline, `md` as a summary.
 
-    `root` matters to `sarif`, `junit`, `gitlab` and `github`; `fail_on` to `junit`.
+    `thread` is the first post of a bug thread: masked signature, last pass, environment, commands.
+    `root` matters to `sarif`, `junit`, `gitlab` and `github`; `fail_on` to `junit`. `md` and
+    `thread` of a share hold its address.
     """
-    with open_bundle(services, find_report(services, report_id)) as bundle:
-        text, kind = in_form(bundle.report(), form, root=root, fail_on=fail_on)
-    name = f"report.{'xml' if form == 'junit' else form}"
+    row = find_report(services, report_id)
+    base = services.settings.base_url or str(request.base_url)
+    # The address of a private report is a secret, and this text is made to be pasted.
+    link = f"{base.rstrip('/')}/r/{report_id}" if row.parent_key is not None else ""
+    with open_bundle(services, row) as bundle:
+        text, kind = in_form(bundle.report(), form, root=root, fail_on=fail_on, link=link)
+    name = f"report.{_SUFFIXES.get(form, form)}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text.encode("utf-8", "backslashreplace"), media_type=kind, headers=headers)
 

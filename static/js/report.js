@@ -5,7 +5,7 @@
  * it as it stands. The page is complete without it.
  */
 
-/** @typedef {{markdown: string, figures: object[], passes: object | null}} PageData */
+/** @typedef {{markdown: string, thread: string, figures: object[], passes: object | null}} PageData */
 
 /**
  * The page's data, or null where the page has none.
@@ -37,14 +37,22 @@ async function copyText(text) {
   }
 }
 
-/** @param {string} markdown */
-function offerMarkdown(markdown) {
-  const button = document.getElementById("copy-markdown");
+/**
+ * Has a button copy a text. The address of a copy made for sharing goes behind the first line; that
+ * of a private report is a secret.
+ * @param {string} id
+ * @param {string} text
+ */
+function offerCopy(id, text) {
+  const button = document.getElementById(id);
   const status = document.getElementById("copy-status");
-  if (!button || !status) return;
+  if (!button || !status || !text) return;
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const copied = await copyText(markdown);
+    const address = document.querySelector("[data-shared]")
+      ? `\n\n<${location.origin}${location.pathname}>`
+      : "";
+    const copied = await copyText(text.replace("\n", () => `${address}\n`));
     status.textContent = copied ? "Copied." : "The browser refused to copy.";
   });
 }
@@ -80,7 +88,10 @@ function openTarget() {
 }
 
 const data = readData();
-if (data) offerMarkdown(data.markdown);
+if (data) {
+  offerCopy("copy-markdown", data.markdown);
+  offerCopy("copy-thread", data.thread);
+}
 foldTables();
 openTarget();
 addEventListener("hashchange", openTarget);

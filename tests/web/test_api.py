@@ -55,6 +55,7 @@ def test_a_dump_becomes_a_report(working: TestClient) -> None:
         ("gitlab", "application/json", "["),
         ("github", "text/plain", ""),
         ("md", "text/markdown", "### "),
+        ("thread", "text/markdown", "**Environment**"),
         ("html", "text/html", "<!doctype html>"),
         ("json", "application/json", '"schema_version": 1'),
     ],

@@ -21,7 +21,7 @@ from web.planted import ARCHIVE_NAME, LOG, SECRETS, USER, WORDS, leaks, planted_
 REPORTS = "/api/v1/reports"
 
 
-FORMS = ("json", "md", "html", "sarif", "junit", "github", "gitlab")
+FORMS = ("json", "md", "thread", "html", "sarif", "junit", "github", "gitlab")
 
 
 class Shared:
