@@ -22,11 +22,22 @@ xla/stream_executor/cuda/cuda_command_buffer.cc; jax-ml/jax#25141, elixir-nx/nx#
 openxla/xla#14889, jax-ml/jax#27599.
 """
 
-from app.analysis.suspects import in_recorded_graphs
-from app.rules.naming import suspecting
+from app.analysis.suspects import in_recorded_graphs, with_opcode
+from app.model.facts import Diagnosis, Facts
+from app.rules.naming import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule
 
 _recorded = suspecting(in_recorded_graphs, role="recorded in a command buffer")
+
+
+def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """What is recorded; where nothing is, the calls that were taken for something recorded."""
+    found = _recorded(facts, diagnosis)
+    if found or "CommandBufferThunk" not in diagnosis.text:
+        return found
+    role = "a call, taken for a command buffer"
+    return suspects(facts, lambda module: with_opcode(module, ("call",)), role=role)
+
 
 STORIES = {
     "": Story(
@@ -43,7 +54,7 @@ STORIES = {
         refs=("jax-ml/jax#25141", "openxla/xla#14889", "jax-ml/jax#27599", "openxla/xla#36086"),
         flags=("xla_gpu_enable_command_buffer", "xla_gpu_graph_level"),
         unknown=("which command broke the recording",),
-        suspects=_recorded,
+        suspects=_suspected,
     ),
 }
 

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from app.analysis.printed import misread_words
+from app.analysis.sources import source_of
 from app.analysis.suspects import Place, named_like, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
 from app.rules.naming import Named, suspecting, suspects
@@ -48,14 +49,20 @@ def _writes_by_index(module: Module) -> Iterator[Place]:
 
 
 def _misread(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
-    """Instructions with the piece of a name at which the assembler stopped, and their kernels."""
+    """Instructions with the piece of a name at which the assembler stopped, and their kernels.
+
+    Names of constants become names of variables in a kernel; where one fits, others are left out.
+    """
     words = misread_words(diagnosis.text)
 
     def named(module: Module) -> list[Place]:
-        return [place for word in words for place in named_like(module, word)]
+        found = [place for word in words for place in named_like(module, word)]
+        return [place for place in found if place[1].opcode == "constant"] or found
 
     def kernels(module: Module) -> Iterator[Place]:
-        return _kernels_around(module, named(module))
+        places = named(module)
+        around = list(_kernels_around(module, places))
+        return iter(around or [r for place in places for r in _readers_with_a_line(module, place)])
 
     return (
         *suspects(facts, named, role="holds the piece of a name that the assembler refused"),
@@ -72,6 +79,19 @@ def _kernels_around(module: Module, places: Sequence[Place]) -> Iterator[Place]:
                 yield caller
             elif caller[0].name not in reached:
                 reached.append(caller[0].name)
+
+
+def _readers_with_a_line(module: Module, place: Place) -> Iterator[Place]:
+    """The first instruction after a constant, on its way, that has a source line."""
+    computation, constant = place
+    reached = {constant.name}
+    for instruction in computation.instructions:
+        if reached.isdisjoint(instruction.operands):
+            continue
+        if source_of(module, instruction) is not None:
+            yield computation, instruction
+            return
+        reached.add(instruction.name)
 
 
 STORIES = {
