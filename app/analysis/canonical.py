@@ -31,11 +31,15 @@ _DIGEST = partial(blake2b, digest_size=DIGEST_BYTES)
 
 _NOTHING = bytes(DIGEST_BYTES)
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
-_METADATA = re.compile(r",?\s*+metadata=\{(?:[^{}\"]++|\"(?:[^\"\\]++|\\.)*+\"|\{[^{}]*+\})*+\}")
+_METADATA = re.compile(
+    r"(?:,\s*+)?metadata=\{(?:[^{}\"]++|\"(?:[^\"\\]++|\\.)*+\"|\{[^{}]*+\})*+\}"
+)
 _NUMBER_ALONE = re.compile(r'"?\d++"?')
 # What only tells channels and texts apart.
 _IDS = frozenset({"channel_id", "replica_groups"})
-_FINGERPRINT = re.compile(r',?\s*+fingerprint_before_lhs="[^"]*+"')
+_FINGERPRINT = re.compile(r'(?:,\s*+)?fingerprint_before_lhs="[^"]*+"')
+# Elements of elements are seen through so far; real tuples lie in one another twice or so.
+_DEEPEST = 32
 # Opcodes whose callees run in the order of a schedule; bodies of fusions and reducers have none.
 _SCHEDULED_CALLERS = frozenset({"async-start", "call", "conditional", "while"})
 
@@ -290,8 +294,8 @@ class _Graph:
         for instruction in computation.instructions:
             taken = tuple(map(self._place, instruction.operands, instruction.operand_paths))
             index = instruction.tuple_index
-            if index is not None and len(taken) == 1:
-                position, path = taken[0]
+            position, path = taken[0] if len(taken) == 1 else (-1, ())
+            if index is not None and len(taken) == 1 and len(path) < _DEEPEST:
                 self._places.setdefault(instruction.name, (position, (*path, index)))
                 continue
             self._places.setdefault(instruction.name, (len(steps), ()))

@@ -28,16 +28,23 @@ _PRINTED = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _STRINGS = 0
 _ALIGNMENT_PADDING = 0xCB
 _KEPT = 1 << 12
+_LONGEST_KEPT = 1 << 12
+
+
+def without_paths(text: str) -> str:
+    """`text` with every absolute path cut to its last part, and payloads as digests."""
+    if "/" not in text and "\\" not in text and _MAGIC_BASE64 not in text:
+        return text
+    return _rewritten(text) if len(text) <= _LONGEST_KEPT else _rewritten.__wrapped__(text)
 
 
 @lru_cache(maxsize=_KEPT)
-def without_paths(text: str) -> str:
-    """`text` with every absolute path cut to its last part, and payloads as digests."""
+def _rewritten(text: str) -> str:
     if _MAGIC_ESCAPED in text:
         text = _ESCAPED.sub(lambda m: f'"{_digest_of(_unescaped(m["payload"]))}"', text)
     if _MAGIC_BASE64 in text:
         text = _BASE64.sub(lambda m: f'"{_digest_of_base64(m["payload"])}"', text)
-    return _PATH.sub("", text) if "/" in text or "\\" in text else text
+    return _PATH.sub("", text)
 
 
 def _digest_of_base64(text: str) -> str:

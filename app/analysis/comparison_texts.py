@@ -5,6 +5,7 @@ have them; a text is digested once. What is said of passes rests on names of fil
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -17,8 +18,9 @@ from hlo_parser import Module as HloModule
 ReadText = Callable[[str, int], HloModule]
 """The text of a module (its id in the report) at a position, parsed."""
 
-# Aligning is quadratic where labels repeat; more texts than this are aligned as far as they agree.
-_MOST_ALIGNED = 2_000
+# Aligning takes time for each pair of equal labels; with more, texts are aligned as far as they
+# agree. Real histories have some thousands of pairs.
+_MOST_PAIRS = 100_000
 _POINT = re.compile(r"(?:before|after)_[A-Za-z_]++\Z")
 _NO_PASSES = frozenset({"pipeline-start", "pipeline-end"})
 
@@ -95,7 +97,8 @@ def label_of(dump: Dump) -> str:
 def aligned(a: Sequence[Dump], b: Sequence[Dump]) -> Iterator[tuple[int, int]]:
     """Positions of texts that the same pass wrote, in order."""
     here, there = [label_of(dump) for dump in a], [label_of(dump) for dump in b]
-    if max(len(here), len(there)) > _MOST_ALIGNED:
+    counts, others = Counter(here), Counter(there)
+    if sum(count * others[label] for label, count in counts.items()) > _MOST_PAIRS:
         for k, (one, other) in enumerate(zip(here, there, strict=False)):
             if one != other:
                 return

@@ -56,7 +56,8 @@ def _parted(pair: ModulePair, a: Side, b: Side) -> str:
             f"{pair.name} is the same until {side} ends, with {here or 'no pass'} next in line, "
             f"where {other} went on to {there or 'its end'}{_loop(pair)}"
         )
-    where = f"{_loop(pair)}{_at(parting)}"
+    loop = _loop(pair)
+    where = f"{loop}{_at(parting, loop)}"
     if parting.pass_a == parting.pass_b:
         return f"{pair.name} parts in {parting.pass_a or 'a pass that no file names'}{where}"
     if parting.dump_a is None or parting.dump_b is None:
@@ -76,14 +77,16 @@ def _loop(pair: ModulePair) -> str:
     return ""
 
 
-def _at(parting: Parting | None) -> str:
-    if parting is None:
+def _at(parting: Parting | None, told: str = "") -> str:
+    """The first instruction that differs; nothing where its line is `told` already."""
+    places = () if parting is None else (parting.a, parting.b)
+    found = [place for place in places if place is not None]
+    if not found:
         return ""
-    places = [place for place in (parting.a, parting.b) if place is not None]
-    if not places:
-        return ""
-    place = next((each for each in places if each.source is not None), places[0])
+    place = next((each for each in found if each.source is not None), found[0])
     where = line_text(place.source)
+    if told and (not where or where in told):
+        return ""
     return f", first at {place.instruction}{f' ({where})' if where else ''}"
 
 
@@ -115,11 +118,11 @@ def _unstated(a: Side, b: Side) -> str:
 
 
 def _named(flags: Sequence[FlagChange]) -> str:
-    shown = ", ".join(
-        f"{flag.name} ({_value(flag.a)} in a, {_value(flag.b)} in b"
-        f"{'' if flag.stated else '; inferred'})"
-        for flag in flags[:_MOST_FLAGS]
-    )
+    if len(flags) == 1:
+        flag = flags[0]
+        inferred = "" if flag.stated else "; inferred"
+        return f"{flag.name} ({_value(flag.a)} in a, {_value(flag.b)} in b{inferred})"
+    shown = ", ".join(flag.name for flag in flags[:_MOST_FLAGS])
     more = len(flags) - _MOST_FLAGS
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -26,6 +26,7 @@ from app.report.wording import (
     counted,
     counts_text,
     cut_list,
+    file_name,
     legible,
     operations_text,
     place_text,
@@ -100,7 +101,10 @@ def _top(comparison: Comparison) -> Iterator[Grid]:
         ("dump", *(side.name for side in sides)),
         ("jaxlib", *map(_releases, sides)),
         ("backend", *(side.backend or "unknown" for side in sides)),
-        ("flags from", *(", ".join(side.flags_from) or "not stated" for side in sides)),
+        (
+            "flags from",
+            *(", ".join(map(file_name, side.flags_from)) or "not stated" for side in sides),
+        ),
         ("modules", *(f"{side.modules:,}" for side in sides)),
     ]
     if any(side.failure for side in sides):

@@ -260,3 +260,17 @@ def test_the_address_of_a_python_callback_makes_no_difference() -> None:
     text = PLAIN.replace('target="k"', 'target="xla_python_cpu_callback"')
     text = text.replace('{file = "/one/kernel.py"}', '"94123412344"')
     assert digest(text) == digest(text.replace("94123412344", "94000000000"))
+
+
+def test_tuples_in_tuples_without_end_take_time_in_proportion() -> None:
+    lines = ["  %e0 = f32[4]{0} get-tuple-element(%x), index=0"]
+    lines += [
+        f"  %e{k} = f32[4]{{0}} get-tuple-element(%e{k - 1}), index=0" for k in range(1, 20_000)
+    ]
+    text = "HloModule m\n\nENTRY %main {\n  %x = f32[4]{0} parameter(0)\n" + "\n".join(lines)
+    assert len(digest(f"{text}\n  ROOT %r = f32[4]{{0}} negate(%e19999)\n}}\n")) == 32
+
+
+def test_blanks_and_slashes_take_time_in_proportion() -> None:
+    for text in (" " * 100_000, "/" * 100_000, "/a" * 50_000, ', "ML\\EFR' * 20_000, ":/" * 50_000):
+        without_paths(f"{{x={text}}}")
