@@ -22,7 +22,7 @@ from app.analysis.failure_class import diagnose
 from app.analysis.history import describe_dumps
 from app.analysis.locate import locate_failure
 from app.analysis.loop_history import LoopReaders, follow_loops
-from app.analysis.memory import find_memory
+from app.analysis.memory import estimate_memory, find_memory
 from app.analysis.meshes import find_meshes
 from app.analysis.policy import hold_against
 from app.analysis.policy_file import Check
@@ -167,6 +167,7 @@ def _examined(contents: DumpContents | None, question: Question, progress: Progr
         ),
         collectives=tuple(c for found in facts.collectives.values() for c in found),
         memory=tuple(profile.memory for found in facts.memory.values() for profile in found),
+        memory_estimates=tuple(profile.memory for profile in facts.memory_estimates.values()),
         meshes=tuple(mesh for found in facts.meshes.values() for mesh in found),
         programs=tuple(
             program_lines(history, facts.loops.get(history.id, ()))
@@ -191,6 +192,7 @@ def gather_facts(
     loops: dict[str, tuple[LoopHistory, ...]] = {}
     collectives: dict[str, tuple[Collective, ...]] = {}
     memory: dict[str, tuple[MemoryProfile, ...]] = {}
+    estimates: dict[str, MemoryProfile] = {}
     work: dict[str, tuple[Work, ...]] = {}
     meshes: dict[str, tuple[Mesh, ...]] = {}
     own = [history for history in modules if history.role != "autotuning"]
@@ -213,6 +215,8 @@ def gather_facts(
         )
         if contents is not None:
             memory[history.id] = find_memory(contents, history, loops[history.id])
+        if not memory.get(history.id) and (estimate := estimate_memory(history, loops[history.id])):
+            estimates[history.id] = estimate
     return Facts(
         dump=contents,
         log=log,
@@ -223,6 +227,7 @@ def gather_facts(
         collectives=collectives,
         hung=question.hung or log.hung,
         memory=memory,
+        memory_estimates=estimates,
         work=work,
         meshes=meshes,
         diagnoses=diagnose(log, failure, environment.backend),

@@ -2,8 +2,8 @@
 
 Read from the buffer assignment and the live ranges that XLA wrote beside its last text. The peak is
 found anew: what is held for the whole run (parameters, outputs, constants) and the most bytes of
-temporaries that live at one position, each byte once. A module without a buffer assignment is left
-out, and without live ranges no peak is given: nothing is estimated.
+temporaries that live at one position, each byte once. Without live ranges no peak is given. Where
+no buffer assignment was written at all, the same can be told of an estimated one, and says so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from app.analysis.buffers import Place, Placement
 from app.analysis.collectives import enclosing_loops
 from app.analysis.dataflow import Value
 from app.analysis.memory_curve import curve_of
+from app.analysis.memory_estimate import estimate_assignment
 from app.analysis.occupancy import Stay, busiest
 from app.analysis.peak_shares import shares_of
 from app.analysis.source_repair import SourceRepairer
@@ -26,6 +27,7 @@ from app.model.dump import (
     LiveRanges,
     ModuleHistory,
     PassDump,
+    ValuePositions,
 )
 from app.model.facts import LoopHistory, MemoryProfile
 from app.model.memory import (
@@ -33,6 +35,7 @@ from app.model.memory import (
     LiveBuffer,
     Memory,
     MemoryCurve,
+    MemoryEstimate,
     MemoryPeak,
     MemorySpace,
     StatedPeak,
@@ -51,9 +54,51 @@ def find_memory(
 ) -> tuple[MemoryProfile, ...]:
     """One profile for each buffer assignment of the module, mostly one or none."""
     return tuple(
-        _Profiler(contents, history, loops, assignment).profile()
+        _Profiler(history, loops, _files_of(contents, history, assignment)).profile()
         for assignment in contents.buffer_assignments
         if assignment.module_id == history.id and assignment.allocations
+    )
+
+
+def estimate_memory(history: ModuleHistory, loops: Sequence[LoopHistory]) -> MemoryProfile | None:
+    """A profile of the last text as if XLA had assigned its buffers; see `memory_estimate.py`.
+
+    None for a text that is not worth the work.
+    """
+    found = estimate_assignment(history, history.last)
+    if found is None:
+        return None
+    files = _Files(history.last, found.assignment, found.live, found.positions, {}, found.estimate)
+    return _Profiler(history, loops, files).profile()
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What a profile is made from: the text, and what stands beside it or in its stead."""
+
+    dump: PassDump
+    assignment: BufferAssignment
+    live: LiveRanges | None
+    positions: ValuePositions | None
+    spaces: Mapping[int, str]
+    estimate: MemoryEstimate | None = None
+
+
+def _files_of(
+    contents: DumpContents, history: ModuleHistory, assignment: BufferAssignment
+) -> _Files:
+    stem = assignment.file.removesuffix(_ASSIGNMENT)
+    return _Files(
+        dump=_text_of(history, stem),
+        assignment=assignment,
+        live=next((e for e in contents.live_ranges if _stem(e.file) == stem), None),
+        positions=next((e for e in contents.value_positions if _stem(e.file) == stem), None),
+        spaces={
+            space.color: space.name
+            for report in contents.memory_reports
+            if _stem(report.file) == stem
+            for space in report.spaces
+        },
     )
 
 
@@ -70,31 +115,19 @@ class _Held:
 class _Profiler:
     """The profile of one assignment."""
 
-    def __init__(
-        self,
-        contents: DumpContents,
-        history: ModuleHistory,
-        loops: Sequence[LoopHistory],
-        assignment: BufferAssignment,
-    ) -> None:
+    def __init__(self, history: ModuleHistory, loops: Sequence[LoopHistory], files: _Files) -> None:
         self._history = history
         self._tracked = loops
-        self._assignment = assignment
-        stem = assignment.file.removesuffix(_ASSIGNMENT)
-        self._dump = _text_of(history, stem)
+        assignment = self._assignment = files.assignment
+        self._dump = files.dump
         self._module = self._dump.module
-        self._live = next((e for e in contents.live_ranges if _stem(e.file) == stem), None)
-        positions = next((e for e in contents.value_positions if _stem(e.file) == stem), None)
-        self._names = {
-            space.color: space.name
-            for report in contents.memory_reports
-            if _stem(report.file) == stem
-            for space in report.spaces
-        }
+        self._live = files.live
+        self._names = files.spaces
+        self._estimate = files.estimate
         # XLA's default memory space is 0; texts that were edited may have none.
         self._color = min((allocation.color for allocation in assignment.allocations), default=0)
         self._main = [a for a in assignment.allocations if a.color == self._color]
-        self._placement = Placement(assignment, positions)
+        self._placement = Placement(assignment, files.positions)
         here = self._dump.index
         self._loops = {
             loop.id: loop.occurrences[here] for loop in loops if here in loop.occurrences
@@ -109,7 +142,8 @@ class _Profiler:
 
     def profile(self) -> MemoryProfile:
         loop_buffers = find_loop_buffers(self._module, self._placement, self._loops)
-        async_buffers = find_async_buffers(self._module, self._placement)
+        # Where operands lie is a guess in an estimate, and nothing to warn of.
+        async_buffers = () if self._estimate else find_async_buffers(self._module, self._placement)
         temp_values = [v for a in self._main if a.role == "temp" for v in a.values]
         live = self._live
         stays = [] if live is None else list(self._stays(live))
@@ -129,6 +163,7 @@ class _Profiler:
                 sorted(loop_buffers, key=lambda buffer: -buffer.bytes)[:_SHOWN_SHARING]
             ),
             async_buffers=async_buffers[:_SHOWN_SHARING],
+            estimate=self._estimate,
         )
         return MemoryProfile(memory, loop_buffers, async_buffers)
 

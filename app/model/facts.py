@@ -228,7 +228,8 @@ class Facts:
     `dump` is None when only a log was given. `failing` is the module that was being compiled when
     the run died; `failure` the located first cause. `hung` is true where the log or the user says
     that the run hung. Loops, collectives, memory, meshes and work (one for each text) are keyed by
-    module id; a module without a buffer assignment has no memory profile. `diagnoses` are the
+    module id; a module without a buffer assignment has no memory profile but an estimate in
+    `memory_estimates`, which is for the report: no rule may rest on it. `diagnoses` are the
     classes that the log speaks of, each once, that of the failure first.
     """
 
@@ -249,6 +250,7 @@ class Facts:
     )
     work: Mapping[str, tuple[Work, ...]] = field(default_factory=dict[str, tuple[Work, ...]])
     diagnoses: tuple[Diagnosis, ...] = ()
+    memory_estimates: Mapping[str, MemoryProfile] = field(default_factory=dict[str, MemoryProfile])
     meshes: Mapping[str, tuple[Mesh, ...]] = field(default_factory=dict[str, tuple[Mesh, ...]])
 
     @property

@@ -40,7 +40,8 @@ class LiveBuffer(Struct, frozen=True, kw_only=True):
     the roles of `Memory.reserved`, and for temporaries `stacked` (filled or read by a loop slice by
     slice), `carried` (any other state of a loop), `collective` (made by one, or left for the one of
     the next iteration), `copy`, `workspace` (scratch space of a library call) and `temporary`.
-    `loop` is the id of the loop it belongs to. `bytes` that an entry above covers too are left out.
+    `loop` is the id of the loop it belongs to, `source_how` says how `source` is known. Bytes that
+    an entry above covers too are left out of `bytes`.
     """
 
     class_: BufferClass = msgspec.field(name="class")
@@ -158,15 +159,28 @@ class AsyncBuffers(Struct, frozen=True, kw_only=True):
     overwritten_by: tuple[str, ...] = ()
 
 
+class MemoryEstimate(Struct, frozen=True, kw_only=True):
+    """That there is no buffer assignment, and figures are reckoned from a text alone.
+
+    `order` is what lives at a moment is told from: the `schedule`, or the mere order of the `text`.
+    `divided` is False where sizes are those of whole arrays, before partitioning. `limits` say in
+    words what is not foreseen.
+    """
+
+    order: Literal["schedule", "text"]
+    divided: bool = True
+    limits: tuple[str, ...] = ()
+
+
 class Memory(Struct, frozen=True, kw_only=True):
     """Where the bytes of one module go, from its buffer assignment (`file`) and live ranges.
 
     `total_bytes` are all allocations in all `spaces`. `reserved` are those of the default space by
     role: `parameter`, `donated` (a parameter whose place an output takes), `output`, `constant`,
     `thread_local`, `temp`. The `temp` ones hold `temp_values` values of `temp_value_bytes`, one
-    after the other. `peak` and
-    `curve` are None where no live ranges are known. `loop_buffers` are the largest,
-    and `async_buffers` the first that share memory.
+    after the other. `peak` and `curve` are None where no live ranges are known. `loop_buffers` are
+    the largest, and `async_buffers` the first that share memory. With `estimate` there is no
+    assignment: `file` is the text that all figures are reckoned from.
     """
 
     module: str
@@ -182,3 +196,4 @@ class Memory(Struct, frozen=True, kw_only=True):
     curve: MemoryCurve | None = None
     loop_buffers: tuple[LoopBuffer, ...] = ()
     async_buffers: tuple[AsyncBuffers, ...] = ()
+    estimate: MemoryEstimate | None = None

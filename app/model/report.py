@@ -341,7 +341,10 @@ class Coverage(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The answer to one input."""
+    """The answer to one input.
+
+    `memory` is read from buffer assignments; `memory_estimates` are of modules without one.
+    """
 
     schema_version: int = SCHEMA_VERSION
     tool: Tool
@@ -351,6 +354,7 @@ class Report(Struct, frozen=True, kw_only=True):
     loops: tuple[Loop, ...] = ()
     collectives: tuple[Collective, ...] = ()
     memory: tuple[Memory, ...] = ()
+    memory_estimates: tuple[Memory, ...] = ()
     programs: tuple[ProgramLines, ...] = ()
     meshes: tuple[Mesh, ...] = ()
     failure: Failure | None = None

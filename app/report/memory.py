@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from app.errors import NotFound
-from app.model.memory import BufferClass, LiveBuffer, LoopBuffer, Memory, PeakShare
+from app.model.memory import (
+    BufferClass,
+    LiveBuffer,
+    LoopBuffer,
+    Memory,
+    MemoryEstimate,
+    PeakShare,
+)
 from app.model.report import CarriedElement, Loop, Report, Source
 from app.report.graph import OptionView
 from app.report.html import page_environment
@@ -79,11 +86,24 @@ def memory_page(
     Raises:
         NotFound: the report knows nothing of that module's memory.
     """
-    memory = next((m for m in report.memory if m.module == module or not module), None)
+    known = (*report.memory, *report.memory_estimates)
+    memory = next((m for m in known if m.module == module or not module), None)
     if memory is None and module:
         raise NotFound(f"nothing is known of the memory of module {module!r}")
     page = _empty_page(here) if memory is None else _Pager(report, memory, here).page()
     return page_environment().get_template("memory.html").render(page=page, **(base_context or {}))
+
+
+def _estimate_note(estimate: MemoryEstimate | None) -> str:
+    """That the figures are reckoned from the text, and what they do not foresee; "" for others."""
+    if estimate is None:
+        return ""
+    limits = "".join(f" {limit[:1].upper()}{limit[1:]}." for limit in estimate.limits)
+    return (
+        " An estimate: the dump has no buffer assignment for this module, so who lives when is "
+        f"told from its last text.{limits} XLA's own figures stand in the -buffer-assignment.txt "
+        "that it writes beside the text after all optimizations."
+    )
 
 
 class _Pager:
@@ -135,11 +155,12 @@ class _Pager:
                 "XLA's buffer assignment says what is reserved; without its live ranges the peak "
                 "is not known."
             )
+        note = _estimate_note(self._memory.estimate)
         if peak.instruction is None:
-            return f"{size_text(peak.bytes)} for the whole run; there are no temporaries."
+            return f"{size_text(peak.bytes)} for the whole run; there are no temporaries.{note}"
         where = f" ({place_text(peak.source)})" if peak.source else ""
         return legible(
-            f"{size_text(peak.bytes)} at the peak, where {peak.instruction}{where} runs."
+            f"{size_text(peak.bytes)} at the peak, where {peak.instruction}{where} runs.{note}"
         )
 
     def _facts(self) -> Iterator[tuple[str, str]]:
@@ -179,7 +200,8 @@ class _Pager:
         return f"{counted(left_out, 'smaller buffer')} not listed." if left_out > 0 else ""
 
     def _modules(self) -> tuple[OptionView, ...]:
-        ids = dict.fromkeys(memory.module for memory in self._report.memory)
+        known = (*self._report.memory, *self._report.memory_estimates)
+        ids = dict.fromkeys(memory.module for memory in known)
         return tuple(
             OptionView(each, legible(self._labels.get(each, each)), each == self._memory.module)
             for each in ids

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from app.model.device import DeviceFigure, Standing, TargetDevice
 from app.model.mesh import Mesh
-from app.model.report import Collective, Module
+from app.model.report import Collective, Module, Report
 from app.model.source import SourceCoverage
 from app.report.wording import counted, cut_list, place_text, size_text
 
@@ -76,6 +76,26 @@ def heaviest(collectives: Sequence[Collective]) -> list[Collective]:
         collectives,
         key=lambda item: -(item.bytes if item.total_bytes is None else item.total_bytes),
     )
+
+
+def memory_text(report: Report, module: Module | None) -> str:
+    """`3.2 GiB at the peak, fusion.4 (train.py:12)`; an estimate is said to be one."""
+    if module is None:
+        return ""
+    known = (*report.memory, *report.memory_estimates)
+    memory = next((each for each in known if each.module == module.id and each.peak), None)
+    if memory is None or memory.peak is None:
+        return ""
+    peak = memory.peak
+    parts = [f"{size_text(peak.bytes)} at the peak"]
+    if peak.instruction:
+        line = f" ({place_text(peak.source)})" if peak.source else ""
+        parts.append(f"{peak.instruction}{line}")
+    text = ", ".join(parts)
+    if memory.estimate is None:
+        return text
+    reasons = "; ".join(("no buffer assignment in the dump", *memory.estimate.limits))
+    return f"estimate: {text}; {reasons}"
 
 
 def device_text(device: TargetDevice | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.model.report import Confidence, Culprit, Environment, Failure, Finding, Module, Report
-from app.report.program_facts import device_text, meshes_text, sources_text
+from app.report.program_facts import device_text, memory_text, meshes_text, sources_text
 from app.report.wording import (
     CONFIDENCE_WORDS,
     counted,
@@ -113,7 +113,11 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     meshes = meshes_text(report.meshes, module.id) if module else ""
     if target or meshes:
         facts.append(("Compiled for", ", ".join(part for part in (target, meshes) if part)))
-    told = ("Device", device_text(environment.device)), ("Source lines", sources_text(module))
+    told = (
+        ("Memory", memory_text(report, module)),
+        ("Device", device_text(environment.device)),
+        ("Source lines", sources_text(module)),
+    )
     facts += [(label, value) for label, value in told if value]
     if finding is not None:
         facts += _first_thing_to_try(finding)

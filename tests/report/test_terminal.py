@@ -3,13 +3,15 @@
 import io
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from app.model.device import TargetDevice
+from app.model.memory import Memory, MemoryEstimate, MemoryPeak
 from app.model.report import Report
 from app.model.source_lines import Snippet, SourceLines
-from app.report.program_facts import device_text, sources_text
+from app.report.program_facts import device_text, memory_text, sources_text
 from app.report.terminal import print_report
 from report import builders
 
@@ -69,6 +71,31 @@ def test_device_and_known_lines_stand_among_the_first_facts() -> None:
         "Source lines 60 % of 908 instructions stated, 36 % inferred, 4 % without; "
         "at first 60 %, 0 %, 40 %"
     ) in text
+
+
+def test_an_estimate_of_memory_is_said_to_be_one() -> None:
+    report = builders.crash_report()
+    peak = MemoryPeak(bytes=3 << 30, instruction="dot.4", source=report.loops[0].source)
+    limits = ("there is no schedule yet",)
+    memory = Memory(
+        module=builders.MODULE,
+        dump=0,
+        file="m.txt",
+        total_bytes=3 << 30,
+        peak=peak,
+        estimate=MemoryEstimate(order="text", limits=limits),
+    )
+    told = msgspec.structs.replace(report, memory_estimates=(memory,))
+    module = report.modules[0]
+    assert memory_text(told, module) == (
+        "estimate: 3.0 GiB at the peak, dot.4 (prog1.py:55); no buffer assignment in the dump; "
+        "there is no schedule yet"
+    )
+    assigned = msgspec.structs.replace(memory, estimate=None)
+    told = msgspec.structs.replace(report, memory=(assigned,), memory_estimates=(memory,))
+    assert memory_text(told, module) == "3.0 GiB at the peak, dot.4 (prog1.py:55)"
+    assert memory_text(report, module) == memory_text(told, None) == ""
+    assert "Memory 3.0 GiB at the peak" in " ".join(printed(told, width=200).split())
 
 
 def test_a_stand_in_is_no_device_of_the_dump() -> None:
