@@ -208,7 +208,7 @@ def _compare_graphs(a: Analysed, b: Analysed, module_a: Module, module_b: Module
     if a.texts is None or b.texts is None:
         return _Graphs()
     digests_a, digests_b = a.texts.digests(module_a), b.texts.digests(module_b)
-    common = common_states(digests_a, digests_b)
+    common = common_states(digests_a, digests_b, tuple(aligned(module_a.dumps, module_b.dumps)))
     outcome = _outcome(common, digests_a, digests_b, _stops(module_a, module_b))
     parting = None
     if outcome in ("differ", "stopped"):
@@ -229,7 +229,7 @@ def _outcome(common: Common, a: Sequence[str], b: Sequence[str], stops: Sides | 
         return "equal"
     if a[-1] == b[-1]:
         return "equal_in_the_end"
-    ends_in_common = {"a": common.last_a == len(a) - 1, "b": common.last_b == len(b) - 1}
+    ends_in_common = {"a": a[-1] in b, "b": b[-1] in a}
     return "stopped" if stops is not None and ends_in_common[stops] else "differ"
 
 

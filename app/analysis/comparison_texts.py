@@ -68,14 +68,23 @@ class Common:
     is_whole: bool
 
 
-def common_states(a: Sequence[str], b: Sequence[str]) -> Common:
-    """What two lists of digests have in common; the last text of `a` that `b` has, too."""
+def common_states(a: Sequence[str], b: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Common:
+    """What two lists of digests have in common; the last graph of `a` that `b` has, too.
+
+    Passes may leave the graph as it is and still write a text (they rename): of several texts with
+    that graph the last ones are taken that the same pass wrote, which `pairs` tell.
+    """
     places = {digest: position for position, digest in enumerate(b)}
     shared = [position for position, digest in enumerate(a) if digest in places]
     last_a = shared[-1] if shared else None
+    last_b = None if last_a is None else places[a[last_a]]
+    if last_a is not None:
+        graph = a[last_a]
+        same = [(i, j) for i, j in pairs if a[i] == b[j] == graph]
+        last_a, last_b = same[-1] if same else (last_a, last_b)
     return Common(
         last_a=last_a,
-        last_b=None if last_a is None else places[a[last_a]],
+        last_b=last_b,
         equal_texts=len(shared),
         is_whole=_without_repeats(a) == _without_repeats(b),
     )
