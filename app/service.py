@@ -6,7 +6,7 @@ stands in its own room; here they are put in order.
 
 import gc
 import re
-from collections.abc import Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -50,6 +50,7 @@ from app.model.policy import PolicyResult
 from app.model.ranks import RankComparison
 from app.model.report import Collective, Coverage, Input, Module, Report, Tool
 from app.model.work import Work
+from app.report.first_words import words_of_facts, words_of_input
 from app.rules.frame import run_rules
 from app.settings import Settings
 from app.views.comparison import ComparisonView, comparison_view
@@ -120,8 +121,12 @@ def examine(
     question: Question | None = None,
     name: str = "",
     progress: Progress = quiet,
+    tell: Callable[[str], None] | None = None,
 ) -> Analysis:
-    """Like `analyze`, and keeps the parsed contents for a bundle."""
+    """Like `analyze`, and keeps the parsed contents for a bundle.
+
+    `tell` is given sentences that can be said before the end.
+    """
     question = question or Question()
     if question.release is not None and not _RELEASE.fullmatch(question.release):
         raise UsageError(
@@ -133,7 +138,7 @@ def examine(
         load_dump(source, settings=settings, name=name, progress=progress) if source else None
     )
     with _set_apart():
-        return _examined(contents, question, progress)
+        return _examined(contents, question, progress, tell or _nobody)
 
 
 @contextmanager
@@ -146,9 +151,22 @@ def _set_apart() -> Generator[None]:
         gc.unfreeze()
 
 
-def _examined(contents: DumpContents | None, question: Question, progress: Progress) -> Analysis:
+def _nobody(words: str) -> None:
+    del words
+
+
+def _examined(
+    contents: DumpContents | None,
+    question: Question,
+    progress: Progress,
+    tell: Callable[[str], None],
+) -> Analysis:
     log = merge_logs([_read(entry) for entry in question.logs])
+    for words in words_of_input(contents, log):
+        tell(words)
     facts = gather_facts(contents, log, question, progress)
+    for words in words_of_facts(facts):
+        tell(words)
     progress("rules", 0, None)
     findings = run_rules(facts)
     report = Report(

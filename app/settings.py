@@ -140,6 +140,11 @@ def static_dir() -> Path:
     return _packaged_dir("static")
 
 
+def sample_dir() -> Path:
+    """The folder of sample dumps that come with the program."""
+    return _packaged_dir("sample_dumps")
+
+
 def _packaged_dir(name: str) -> Path:
     # The wheel maps the folder into the package; in a checkout it stands beside it.
     here = Path(__file__).resolve().parent

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.bundle import write_bundle
 from app.ingest import Progress
+from app.jobs.runner import FIRST_RESULT
 from app.model.report import Report
 from app.report.verdict import verdict_of
 from app.service import Log, Question, examine, tool_version
@@ -43,6 +44,7 @@ def analyse_upload(
         question=question,
         name=name,
         progress=progress,
+        tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None),
     )
     progress("bundle", 0, None)
     write_bundle(Path(bundle), analysis.report, analysis.contents)

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.jobs.budget import limits_for, portable_settings
 from app.jobs.endings import NO_SPACE, problem_of
+from app.jobs.runner import FIRST_RESULT, MOST_FIRST_RESULTS
 from app.sandbox import Ending, Limits, Outcome, run_child
 from app.settings import Settings
 from app.store import Attachment, Job, NoSpace, ReportRow, Store
@@ -181,11 +182,16 @@ class _Watch:
         self._store = store
         self._claimed = claimed
         self._progress: tuple[str, int, int | None] = ("starting", 0, None)
+        self._first: list[str] = []
         self._renew_at = 0.0
         self.cancelled = threading.Event()
 
     def note(self, stage: str, done: int, total: int | None) -> None:
-        self._progress = (stage, done, total)
+        words = stage.removeprefix(FIRST_RESULT)
+        if words == stage:
+            self._progress = (stage, done, total)
+        elif len(self._first) < MOST_FIRST_RESULTS:
+            self._first.append(words)
 
     def hurry(self) -> None:
         self._renew_at = 0.0
@@ -195,7 +201,11 @@ class _Watch:
             return
         self._renew_at = time.monotonic() + _RENEW_S
         mine = self._store.jobs.renew(
-            self._claimed, now=time.time(), lease_s=_LEASE_S, progress=self._progress
+            self._claimed,
+            now=time.time(),
+            lease_s=_LEASE_S,
+            progress=self._progress,
+            first=self._first,
         )
         if not mine:
             self.cancelled.set()

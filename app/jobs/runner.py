@@ -2,6 +2,11 @@
 
 from typing import Protocol
 
+FIRST_RESULT = "first result: "
+"""What a child begins a stage with that is no stage, but a sentence that can be told already."""
+
+MOST_FIRST_RESULTS = 8
+
 
 class Runner(Protocol):
     """Works through the queue of one store; the rows stay the truth about every job."""

@@ -5,6 +5,7 @@ fenced by its name and the attempt's number, so a worker that was given up, or w
 deleted, can change nothing any more.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -71,13 +72,29 @@ class JobQueue:
                 return claimed
 
     def renew(
-        self, claimed: Job, *, now: float, lease_s: float, progress: tuple[str, int, int | None]
+        self,
+        claimed: Job,
+        *,
+        now: float,
+        lease_s: float,
+        progress: tuple[str, int, int | None],
+        first: Sequence[str] = (),
     ) -> bool:
-        """Keep the lease and note the progress; False where the job is no longer the caller's."""
+        """Keep the lease and note the progress; False where the job is no longer the caller's.
+
+        `first` are results that can be told already; they are the report's until it has its own.
+        """
         stage, done, total = progress
         values = {"lease_until": now + lease_s, "stage": stage, "done": done, "total": total}
         with self._engine.begin() as connection:
-            return bool(connection.execute(_mine(claimed).values(**values)).rowcount)
+            is_mine = bool(connection.execute(_mine(claimed).values(**values)).rowcount)
+            if is_mine and first:
+                connection.execute(
+                    update(report)
+                    .where(report.c.key == claimed.report_key)
+                    .values(summary={"first": list(first)})
+                )
+            return is_mine
 
     def finish(
         self, claimed: Job, bundle: Incoming, summary: dict[str, Any], *, now: float

@@ -24,8 +24,9 @@ from app.web.ownership import forget_owner, remember_owner, site_of, token_of_br
 from app.web.reference import api_reference
 from app.web.rendering import Site, binary_size, render
 from app.web.rights import delete_report_of
+from app.web.samples import offered_samples, report_of_sample
 from app.web.services import Services, find_report, open_bundle, services_of
-from app.web.stages import progress_words
+from app.web.stages import first_results, progress_words, stage_views
 from app.web.wire import state_of
 
 router = APIRouter(include_in_schema=False)
@@ -45,6 +46,8 @@ def upload_page(services: InServices) -> Response:
             site=Site(),
             max_upload=binary_size(settings.max_upload_bytes),
             needs_token=bool(settings.upload_token),
+            report_days=settings.report_days,
+            samples=offered_samples(),
             data={
                 "max_upload_bytes": settings.max_upload_bytes,
                 "max_log_bytes": settings.max_log_bytes,
@@ -64,6 +67,18 @@ async def upload(request: Request, services: InServices) -> Response:
         response = RedirectResponse(path, 303)
     remember_owner(response, request, secrets)
     return response
+
+
+@router.post("/samples/{name}")
+def sample(name: str, services: InServices) -> Response:
+    """Go to the report of a sample, which the first who asks has analysed."""
+    chosen = next((each for each in offered_samples() if each.name == name), None)
+    if chosen is None:
+        raise NotFound("there is no such sample", place=name)
+    report_id = report_of_sample(services.store, chosen)
+    services.own_folders[report_id] = (chosen.folder,)
+    services.runner.wake()
+    return RedirectResponse(f"/r/{report_id}", 303)
 
 
 @router.api_route("/r/{report_id}", methods=["GET", "HEAD"])
@@ -158,6 +173,8 @@ def _job_page(services: Services, row: ReportRow, report_id: str, site: Site) ->
         size=binary_size(row.bytes) if row.bytes else "",
         problem=row.problem,
         words=progress_words(row),
+        stages=stage_views(row),
+        first=first_results(row),
         refresh_s=None if row.is_over else _REFRESH_S,
         data=data,
     )

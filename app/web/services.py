@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +31,7 @@ class Services:
     runner: Runner
     upload_rate: Rate
     stopping: threading.Event
-    own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
+    own_folders: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))

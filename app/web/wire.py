@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.settings import Settings
 from app.store import ReportRow, Secrets
-from app.web.stages import progress_words
+from app.web.stages import first_results, progress_words
 
 Threshold = Literal["error", "warning", "note", "never"]
 
@@ -37,6 +37,7 @@ class JobProgress(BaseModel):
     done: int
     total: int | None = Field(description="null where it is not known")
     words: str = Field(description="the same for people")
+    first: list[str] = Field(description="what can be said already, a sentence each")
 
 
 class Links(BaseModel):
@@ -159,8 +160,9 @@ def _state(
             "done": row.done,
             "total": row.total,
             "words": progress_words(row),
+            "first": first_results(row),
         },
-        "summary": row.summary,
+        "summary": row.summary if row.is_over else None,
         "failed": _has_failed(row, fail_on),
         "error": None
         if problem is None

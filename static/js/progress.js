@@ -4,9 +4,12 @@
  * and again where these do not come through, and loads the report when it is there.
  */
 
+import { stateOf } from "./upload_stages.js";
+
 /**
- * @typedef {{state: string, progress: {stage: string, done: number, total: number | null,
- *   words: string} | null}} State
+ * @typedef {{stage: string, done: number, total: number | null, words: string,
+ *   first: string[]}} Progress
+ * @typedef {{state: string, progress: Progress | null}} State
  */
 
 const POLL_MS = 2000;
@@ -35,12 +38,48 @@ function show(state) {
   words.textContent = progress.words;
   if (progress.total) bar.value = progress.done / progress.total;
   else bar.removeAttribute("value");
+  showStages(state.state === "running" ? progress : null);
+  showFirst(progress.first);
   // Counts change many times a second; only a new stage is read out.
   if (progress.stage !== stage) {
     stage = progress.stage;
     spoken.textContent = progress.words;
   }
   return false;
+}
+
+const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-stage]")]);
+
+/** @param {Progress | null} progress null while the analysis waits */
+function showStages(progress) {
+  const keys = rows.map((row) => row.dataset.stage ?? "");
+  for (const [position, row] of rows.entries()) {
+    const now = stateOf(position, keys, progress?.stage ?? null);
+    row.dataset.state = now;
+    row.toggleAttribute("aria-current", false);
+    if (now !== "now" || !progress) continue;
+    row.setAttribute("aria-current", "step");
+    const { done, total } = progress;
+    const count = row.querySelector("[data-count]");
+    const of = total ? ` of ${total.toLocaleString("en")}` : "";
+    // What a stage counted last stays beside it.
+    if (count && (done || total)) count.textContent = `${done.toLocaleString("en")}${of}`;
+  }
+}
+
+/** @param {readonly string[]} first sentences that can be told already */
+function showFirst(first) {
+  const section = /** @type {HTMLElement} */ (document.querySelector("[data-first]"));
+  const list = /** @type {HTMLElement} */ (document.querySelector("[data-first-list]"));
+  if (list.childElementCount === first.length) return;
+  section.hidden = !first.length;
+  list.replaceChildren(
+    ...first.map((words) => {
+      const item = document.createElement("li");
+      item.textContent = words;
+      return item;
+    }),
+  );
 }
 
 function follow() {

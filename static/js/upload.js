@@ -7,6 +7,8 @@
 import { filesOf, filesUnder, sortFound } from "./chosen_files.js";
 import { one } from "./elements.js";
 import { sizeText } from "./figures.js";
+import { pastedKind } from "./landing_paste.js";
+import { startRecent } from "./landing_recent.js";
 import { packed } from "./packing.js";
 import { Sending } from "./sending.js";
 
@@ -56,6 +58,29 @@ class UploadPage {
       this.send();
     });
     this.watchDrops();
+    addEventListener("paste", (event) => this.takePaste(event));
+  }
+
+  /**
+   * Files from the clipboard, or a text that is pasted beside the fields: an HLO text or a log.
+   * @param {ClipboardEvent} event
+   */
+  takePaste(event) {
+    if (this.form.hidden || !event.clipboardData) return;
+    const { files } = event.clipboardData;
+    const text = event.clipboardData.getData("text/plain");
+    const isField = event.target instanceof HTMLElement && event.target.matches("input, textarea");
+    if (files.length) {
+      this.take(sortFound(filesOf(files)));
+    } else if (pastedKind(text) === "hlo" && event.target !== this.logText) {
+      this.take(sortFound(filesOf([new File([text], "pasted.txt", { type: "text/plain" })])));
+    } else if (pastedKind(text) === "log" && !isField) {
+      this.logText.value += text;
+      this.logText.focus();
+    } else {
+      return;
+    }
+    event.preventDefault();
   }
 
   /**
@@ -238,3 +263,4 @@ function wordsOf(error) {
 }
 
 new UploadPage().start();
+startRecent();

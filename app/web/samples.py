@@ -1,0 +1,55 @@
+"""The sample dumps that the landing page offers, each one report for all visitors.
+
+They ship with the program and are found by their manifests; the first visitor who asks for one has
+it analysed, and from then on it is there.
+"""
+
+import functools
+import threading
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.settings import sample_dir
+from app.store import Store
+from app.web.sample import place_sample
+
+_PLACING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample: `name` is its folder, `title` and `text` say what it shows."""
+
+    name: str
+    title: str
+    text: str
+    folder: Path
+    archive: Path
+    log: Path
+
+
+@functools.cache
+def offered_samples() -> tuple[Sample, ...]:
+    """The samples whose manifests give them a place (`landing`) on the page, in that order."""
+    found: list[tuple[int, Sample]] = []
+    for path in sorted(sample_dir().glob("*/manifest.toml")):
+        manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+        if "landing" in manifest:
+            sample = Sample(
+                name=path.parent.name,
+                title=manifest["title"],
+                text=manifest["shows"]["text"].strip(),
+                folder=path.parent,
+                archive=path.parent / manifest["dump"]["archive"],
+                log=path.parent / manifest["dump"]["log"],
+            )
+            found.append((manifest["landing"], sample))
+    return tuple(sample for _, sample in sorted(found, key=lambda item: item[0]))
+
+
+def report_of_sample(store: Store, sample: Sample) -> str:
+    """The id of a sample's report, whose analysis is queued unless it is there already."""
+    # What is known of placed samples is one file.
+    with _PLACING:
+        return place_sample(store, sample.archive, [sample.log])
