@@ -22,6 +22,9 @@ _RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
 # xla/hlo/ir/hlo_computation.cc, Accept; the passes before it order instructions without this check.
 _CYCLE = "A cycle is detected while visiting"
 _KILLED = "signal::SIGKILL"
+_COPY = "-clone"
+# What the C++ library and absl say of a look-up that failed: `absl::...::raw_hash_map<>::at`.
+_FROM_CPP = re.compile(r"\babsl::|\bstd::|_Map_base::at|_M_range_check|\bmap::at\b")
 _WORD = re.compile(r"[\w.$@]*\w")
 
 
@@ -44,7 +47,8 @@ def locate_failure(
         return None, None
     cause = log.failures[0]
     module, module_how = failing_module(cause, log, modules)
-    where = _pass_of(cause, log, module)
+    newest = module and _copy_of(module, modules)
+    where = _pass_of(cause, log, newest)
     how = "; ".join(part for part in (where.how, module_how) if part)
     return (
         Failure(
@@ -56,9 +60,9 @@ def locate_failure(
             condition=cause.condition,
             status=cause.status,
             pass_=where.name,
-            pipeline=module.last.name.pipeline if module else None,
+            pipeline=newest.last.name.pipeline if newest else None,
             module=module.id if module else None,
-            last_dump=module.last.file if module else None,
+            last_dump=newest.last.file if newest else None,
             confidence=where.confidence,
             how=how,
         ),
@@ -75,7 +79,7 @@ def failing_module(
     complete ones is the one; instructions named in the message decide between several.
     """
     own = [m for m in modules if m.role != "autotuning"]
-    if not own or cause.kind in _RUNTIME_KINDS or cause.signature == _KILLED:
+    if not own or _is_of_the_run(cause) or cause.signature == _KILLED:
         return None, ""
     calling = _calling_what_is_named(cause, own)
     if calling is not None:
@@ -95,6 +99,26 @@ def failing_module(
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
     return None, "every module in the dump was optimized to the end"
+
+
+def _copy_of(module: ModuleHistory, modules: Sequence[ModuleHistory]) -> ModuleHistory:
+    """Where the compile of the module went on; the module itself where it was not copied.
+
+    The scheduler of 0.8 works on a copy, whose texts have a number and a name of their own.
+    """
+    name = f"{module.name}{_COPY}"
+    copies = [m for m in modules if m.name == name and m.id > module.id and not m.complete]
+    return module if module.complete or not copies else copies[-1]
+
+
+def _is_of_the_run(cause: CheckFailure) -> bool:
+    """Whether a failure is one of a program that had been compiled.
+
+    An exception of the C++ library that Python raises on came out of the compiler.
+    """
+    if cause.kind == "python" and _FROM_CPP.search(cause.text, 0, 400):
+        return False
+    return cause.kind in _RUNTIME_KINDS
 
 
 def _calling_what_is_named(

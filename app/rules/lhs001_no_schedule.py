@@ -9,7 +9,8 @@ The messages name no instruction, and often no file.
 
 ## How we know
 From the message, the file, the frames, or the last pass in the log. Work on the host (computations
-of another thread) is known to have led the scheduler astray; such instructions are the suspects.
+of another thread) is known to have led the scheduler astray, and so are pipelined transfers between
+peers; such instructions are the suspects.
 
 ## What to do
 Switch the scheduler off, or the flag that allows collectives to overlap.
@@ -22,14 +23,30 @@ xla/service/latency_hiding_scheduler.cc, xla/service/gpu/gpu_hlo_schedule.cc; op
 openxla/xla#35568, openxla/xla#19026, openxla/xla#40656.
 """
 
-from app.analysis.suspects import on_another_thread
-from app.rules.naming import suspecting
+from app.analysis.suspects import on_another_thread, with_opcode
+from app.model.facts import Diagnosis, Facts
+from app.rules.naming import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule
 
+_WHOLE = Try(
+    "Do not pipeline transfers between peers.",
+    "--xla_gpu_enable_pipelined_p2p=false",
+    takes_back=True,
+)
 _OFF = Try("Schedule without hiding latencies.", "--xla_gpu_enable_latency_hiding_scheduler=false")
 
 
 _on_the_host = suspecting(on_another_thread, role="runs on the host")
+
+
+def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """Work on the host; where there is none, transfers between peers that a pass pipelined."""
+    found = _on_the_host(facts, diagnosis)
+    if found or facts.environment.flags.get("xla_gpu_enable_pipelined_p2p") != "true":
+        return found
+    role = "a transfer between peers, which were pipelined"
+    return suspects(facts, lambda module: with_opcode(module, ("send", "recv")), role=role)
+
 
 STORIES = {
     "overlap-limit": Story(
@@ -48,23 +65,24 @@ STORIES = {
     "out-of-range": Story(
         title="Something was looked up that is not there, perhaps by the scheduler",
         what="The scheduler has died so on programs with computations of the host.",
-        tries=(_OFF,),
+        tries=(_OFF, _WHOLE),
         refs=("openxla/xla#9065", "openxla/xla#35568", "openxla/xla#40656"),
-        flags=("xla_gpu_enable_latency_hiding_scheduler",),
+        flags=("xla_gpu_enable_latency_hiding_scheduler", "xla_gpu_enable_pipelined_p2p"),
         unknown=("whether it was the scheduler: the message does not say so",),
-        suspects=_on_the_host,
+        suspects=_suspected,
     ),
     "": Story(
         title="The scheduler died",
         what="The order in which the program runs could not be made.",
-        tries=(_OFF,),
+        tries=(_OFF, _WHOLE),
         refs=("openxla/xla#9065", "openxla/xla#35568", "openxla/xla#40656"),
         flags=(
             "xla_gpu_enable_latency_hiding_scheduler",
+            "xla_gpu_enable_pipelined_p2p",
             "xla_gpu_experimental_parallel_collective_overlap_limit",
         ),
         unknown=("which instruction the scheduler was placing",),
-        suspects=_on_the_host,
+        suspects=_suspected,
     ),
 }
 
