@@ -15,6 +15,7 @@ import plotly.graph_objects as go  # pyright: ignore[reportMissingTypeStubs]
 
 from app.model.report import Dump, Module
 from app.report.passes import Events, collective_counts, event_lines
+from app.report.passes_curves import CurveLine, CurvePanel, curve_panels
 from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number, shortened
 
 # Of plotly's symbols those that look like the shapes of `templates/_marks.html`.
@@ -27,6 +28,7 @@ _SYMBOLS: dict[EventGroup, str] = {
 }
 _DASHES = ("solid", "dash", "dot")
 _MAX_OPCODES = 5
+_SERIES_COLOURS = 5
 _X_TICKS = 12
 _MAX_LABEL = 80
 
@@ -42,6 +44,23 @@ def pass_figure(module: Module, events: Events) -> dict[str, object]:
         _opcode_trace(dumps, labels, opcode, number) for number, opcode in enumerate(opcodes)
     ]
     figure = go.Figure(data=traces, layout=_layout(dumps, has_collectives=bool(opcodes)))
+    return cast(dict[str, object], json.loads(cast(str, figure.to_json())))
+
+
+def curves_figure(module: Module, events: Events) -> dict[str, object]:
+    """All that is counted of a module over its passes, in panels one below the other."""
+    dumps = module.dumps
+    labels = [plain(shortened(numbered_pass(dump), _MAX_LABEL)) for dump in dumps]
+    panels = curve_panels(dumps)
+    traces = [_instruction_trace(dumps, labels, events)]
+    traces += [trace for group in GROUP_WORDS for trace in _event_traces(module, events, group)]
+    looks: dict[str, int] = {}
+    for number, panel in enumerate(panels[1:], 2):
+        for line in panel.lines:
+            is_new = line.name not in looks
+            look = looks.setdefault(line.name, len(looks))
+            traces.append(_panel_trace(labels, line, f"y{number}", look, is_new=is_new))
+    figure = go.Figure(data=traces, layout=_panel_layout(dumps, panels))
     return cast(dict[str, object], json.loads(cast(str, figure.to_json())))
 
 
@@ -104,6 +123,51 @@ def _opcode_trace(
         customdata=labels,
         hovertemplate="%{customdata}<br>" + plain(opcode) + " %{y:,}<extra></extra>",
     )
+
+
+def _panel_trace(
+    labels: list[str], line: CurveLine, axis: str, number: int, *, is_new: bool
+) -> go.Scatter:
+    """One curve; what several panels count of one thing looks alike and has one legend."""
+    return go.Scatter(
+        x=list(range(len(labels))),
+        y=list(line.values),
+        yaxis=axis,
+        mode="lines",
+        line={"shape": "hv", "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+        name=plain(line.name),
+        legendgroup=plain(line.name),
+        showlegend=is_new,
+        meta=f"chart-series-{number % _SERIES_COLOURS + 1}",
+        customdata=[
+            f"{label}<br>{plain(line.name)} {told}"
+            for label, told in zip(labels, line.told, strict=True)
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _panel_layout(dumps: tuple[Dump, ...], panels: tuple[CurvePanel, ...]) -> dict[str, object]:
+    layout = _layout(dumps, has_collectives=False)
+    count = len(panels)
+    layout["height"] = 120 + 110 * (count + 1)
+    layout["xaxis"] = {
+        **cast(dict[str, object], layout["xaxis"]),
+        "anchor": f"y{count}" if count > 1 else "y",
+    }
+    # The first panel is twice as high as each of the others.
+    unit = 1.0 / (count + 1)
+    upper = {"rangemode": "tozero", "fixedrange": True}
+    for number, panel in enumerate(panels):
+        top = 1.0 - (number + 1) * unit if number else 1.0
+        bottom = 1.0 - (number + 2) * unit
+        layout["yaxis" if number == 0 else f"yaxis{number + 1}"] = {
+            **upper,
+            "domain": [max(0.0, round(bottom + 0.03, 4)), round(top, 4)],
+            "title": {"text": panel.title},
+            "nticks": 4,
+        }
+    return layout
 
 
 def _collective_opcodes(dumps: tuple[Dump, ...]) -> list[str]:

@@ -9,8 +9,9 @@ import base64
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import jinja2
 from markupsafe import Markup
@@ -87,7 +88,8 @@ def page_of(
     shown = legible(report)
     comparable = bool(links.report) and not offline
     verdict = verdict_of(shown)
-    timelines, figures, note = _timelines(shown, comparable=comparable, figures=not offline)
+    passes = [_passes_href(links, module) if comparable else "" for module in report.modules]
+    timelines, figures, note = _timelines(shown, passes, comparable=comparable, figures=not offline)
     return Page(
         title=verdict.headline,
         card_title=_card_title(shown),
@@ -111,7 +113,7 @@ def page_of(
         loops=loop_views(shown, comparable=comparable, server=links.report),
         collectives=collective_views(shown),
         collective_sums=collective_sums(shown),
-        compare=_compare_view(shown, offline=offline, comparable=comparable),
+        compare=_compare_view(shown, links, comparable=comparable),
         modules=module_views(shown),
         folded_modules=folded_modules(shown),
         coverage=coverage_view(shown.coverage),
@@ -163,8 +165,12 @@ def _card_text(report: Report) -> str:
     return f"{size}; {', '.join(rules[:8])}" if rules else size
 
 
+def _passes_href(links: PageLinks, module: Module) -> str:
+    return f"{links.report}/passes?{urlencode({'module': module.id}, errors='replace')}"
+
+
 def _timelines(
-    report: Report, *, comparable: bool, figures: bool
+    report: Report, hrefs: Sequence[str], *, comparable: bool, figures: bool
 ) -> tuple[tuple[TimelineView, ...], list[dict[str, object]], str]:
     drawn: list[dict[str, object]] = []
     views: list[TimelineView] = []
@@ -180,6 +186,7 @@ def _timelines(
                 labels[module.id],
                 events,
                 comparable=comparable,
+                href=hrefs[position],
             )
         )
         if figures:
@@ -210,16 +217,13 @@ def _lanes(report: Report) -> tuple[LanesView, ...]:
     )
 
 
-def _compare_view(report: Report, *, offline: bool, comparable: bool) -> CompareView:
-    if any(len(module.dumps) > 1 for module in report.modules):
-        return CompareView(
-            available=comparable,
-            why_not=""
-            if comparable
-            else "This file does not hold the texts of the passes; "
-            "hloscope diff compares two of them.",
-        )
-    return CompareView(available=False, why_not="No module has two texts to compare.")
+def _compare_view(report: Report, links: PageLinks, *, comparable: bool) -> CompareView:
+    if not any(len(module.dumps) > 1 for module in report.modules):
+        return CompareView(False, "No module has two texts to compare.")
+    if not comparable:
+        why = "This file does not hold the texts of the passes; hloscope diff compares two of them."
+        return CompareView(False, why)
+    return CompareView(True, "", f"{links.report}/diff")
 
 
 def _pass_data(report: Report, links: PageLinks) -> dict[str, object]:

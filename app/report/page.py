@@ -188,7 +188,10 @@ class PassRow:
 
 @dataclass(frozen=True, slots=True)
 class TimelineView:
-    """One module over its passes; `figure` is the position of its figure in the page's data."""
+    """One module over its passes; `figure` is the position of its figure in the page's data.
+
+    `href` is the page of all its curves.
+    """
 
     anchor: str
     module: str
@@ -200,6 +203,7 @@ class TimelineView:
     notable_label: str
     every: Rows[PassRow]
     every_label: str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,10 +323,14 @@ class EnvironmentView:
 
 @dataclass(frozen=True, slots=True)
 class CompareView:
-    """Whether the page can show texts of passes and compare two, and if not, why."""
+    """Whether the page can show texts of passes and compare two, and if not, why.
+
+    `panes_href` is the page of two texts side by side, to be asked for a module and two texts.
+    """
 
     available: bool
     why_not: str
+    panes_href: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ SVG coordinates, so that a page without scripts and a page from disk have it too
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from app.analysis.opcodes import COLLECTIVES
 from app.model.report import Dump, Loop, LoopEventKind, Module
@@ -80,8 +80,12 @@ def timeline_view(
     events: Events,
     *,
     comparable: bool,
+    href: str = "",
 ) -> TimelineView:
-    """The timeline of the module at `position` of the report's modules, called `label`."""
+    """The timeline of the module at `position` of the report's modules, called `label`.
+
+    `href` is the page of all its curves.
+    """
     rows = tuple(
         _pass_row(position, module, index, events, comparable=comparable)
         for index in range(len(module.dumps))
@@ -100,6 +104,7 @@ def timeline_view(
         notable_label="Passes that changed loops, collectives or the size of the program most",
         every=rows_of(rows, first=MAX_ROWS),
         every_label=f"All {counted(len(rows), 'text')} of {label}",
+        href=href,
     )
 
 
@@ -121,8 +126,20 @@ def event_lines(events: tuple[EventView, ...]) -> tuple[str, ...]:
 def instruction_curve(module: Module, events: Events) -> CurveView:
     """Instructions over passes, a mark where a pass did something to a loop."""
     dumps = module.dumps
+    return number_curve(
+        dumps,
+        [dump.instructions for dump in dumps],
+        f"Instructions of {module.name} after each of {counted(len(dumps), 'text')}",
+        events,
+    )
+
+
+def number_curve(
+    dumps: Sequence[Dump], values: Sequence[int], label: str, events: Events | None = None
+) -> CurveView:
+    """One number over passes, a value a text, with marks on the line for events of loops."""
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    ticks = _round_ticks(max((dump.instructions for dump in dumps), default=0))
+    ticks = _round_ticks(max(values, default=0))
     x_of = evenly_spaced(len(dumps), _LEFT, right)
 
     def y_of(value: int) -> float:
@@ -136,25 +153,31 @@ def instruction_curve(module: Module, events: Events) -> CurveView:
         right=right,
         top=_TOP,
         bottom=bottom,
-        points=_steps(
-            [(x_of(index), y_of(dumps[index].instructions)) for index in range(0, len(dumps), step)]
-        ),
+        points=_steps([(x_of(index), y_of(values[index])) for index in range(0, len(dumps), step)]),
         label_x=_LEFT - 8,
         label_y=_HEIGHT - 8,
-        label=f"Instructions of {module.name} after each of {counted(len(dumps), 'text')}",
+        label=label,
         marks=tuple(
             MarkView(
                 x=x_of(index),
-                y=y_of(dumps[index].instructions),
+                y=y_of(values[index]),
                 shape=found[0].group,
                 title="\n".join((numbered_pass(dumps[index]), *event_lines(found))),
             )
-            for index, found in sorted(events.items())[:_MAX_POINTS]
+            for index, found in sorted((events or {}).items())[:_MAX_POINTS]
             if index < len(dumps)
         ),
         x_ticks=pass_ticks(dumps, x_of),
-        y_ticks=tuple(TickView(at=y_of(value), label=f"{value:,}") for value in ticks),
+        y_ticks=tuple(TickView(at=y_of(value), label=short_number(value)) for value in ticks),
     )
+
+
+def short_number(value: int) -> str:
+    """A count for the axis of a drawing: all of it up to a million, then `2.5e9`."""
+    if value < 1_000_000:
+        return f"{value:,}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
 
 
 def _steps(points: list[tuple[float, float]]) -> str:
@@ -174,7 +197,7 @@ def evenly_spaced(count: int, left: float, right: float) -> Callable[[int], floa
     return lambda index: round(left + gap * index, 1)
 
 
-def pass_ticks(dumps: tuple[Dump, ...], x_of: Callable[[int], float]) -> tuple[TickView, ...]:
+def pass_ticks(dumps: Sequence[Dump], x_of: Callable[[int], float]) -> tuple[TickView, ...]:
     """Numbers of passes along the foot of a drawing, few enough to be read."""
     step = -(-len(dumps) // _X_TICKS) or 1
     return tuple(

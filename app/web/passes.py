@@ -18,6 +18,7 @@ from app.report.collectives import (
     modules_with_collectives,
 )
 from app.report.compare_panes import PanePlace, chosen_texts, panes_page
+from app.report.passes_page import PassesPlace, chosen_pass, passes_page
 from app.report.verdict import main_module
 from app.store import Problem
 from app.views.collectives_schedule import Schedule, schedules_of
@@ -175,6 +176,26 @@ def diff(asked: InAsked, report_id: str, query: Annotated[_DiffQuery, Depends()]
         start=query.start,
     )
     return HTMLResponse(panes_page(report, place, reader, base_context={"site": Site()}))
+
+
+@router.api_route("/passes", methods=["GET", "HEAD"])
+def passes(
+    asked: InAsked,
+    report_id: str,
+    module: Name = "",
+    at: Annotated[str, Query(pattern="^[0-9]{0,7}$")] = "",
+    everything: Annotated[bool, Query(alias="all")] = False,
+) -> HTMLResponse:
+    """A page with all passes of a module as curves, and one of them at a time."""
+    report = asked.report()
+    chosen = module_asked(report, module)
+    place = PassesPlace(
+        report=f"/r/{report_id}",
+        module=chosen,
+        at=chosen_pass(chosen, int(at) if at else None),
+        all=everything,
+    )
+    return HTMLResponse(passes_page(report, place, base_context={"site": Site()}))
 
 
 @router.api_route("/collectives", methods=["GET", "HEAD"])

@@ -9,7 +9,7 @@ export function isForThePage(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false;
   if (document.querySelector("dialog[open]")) return false;
   const at = /** @type {Element | null} */ (event.target);
-  return !at?.closest?.("input, textarea, select, [contenteditable]");
+  return !at?.closest?.("input:not([type=range]), textarea, select, [contenteditable]");
 }
 
 const help = document.getElementById("keys");

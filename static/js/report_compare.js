@@ -204,6 +204,7 @@ class Comparison {
     const asked = this.asked;
     this.status.textContent = "Comparing…";
     this.result.replaceChildren();
+    this.offerPanes(module, before, after);
     const address = `${moduleAddress(this.data, module)}/diff/${before}/${after}`;
     try {
       const answer = await fetch(address, { headers: { accept: "application/json" } });
@@ -216,6 +217,20 @@ class Comparison {
       const why = error instanceof Error ? error.message : String(error);
       this.status.textContent = `The two texts could not be compared: ${why}.`;
     }
+  }
+
+  /**
+   * Shows the way to the page with both texts side by side.
+   * @param {ModuleTexts} module
+   * @param {number} before
+   * @param {number} after
+   */
+  offerPanes(module, before, after) {
+    const place = document.getElementById("compare-panes");
+    const link = place?.querySelector("a");
+    if (!place || !link) return;
+    link.href = `${this.data.base}/diff?${new URLSearchParams({ module: module.id, a: `${before}`, b: `${after}` })}`;
+    place.hidden = false;
   }
 
   /**

@@ -44,6 +44,7 @@ async function drawAll(plotly, figures) {
     await plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
     const drawing = place.querySelector(".drawing-box");
     drawing?.toggleAttribute("hidden", true);
+    plot.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: plotly }));
   }
 }
 

@@ -175,6 +175,9 @@ def test_a_link_of_the_table_compares_two_passes(page: Page, address: str) -> No
     assert page.locator("#compare-status").inner_text() == (
         "Instructions: 1 changed. Computations: 1 changed. 4 equal computations are not shown."
     )
+    panes = page.get_by_role("link", name="The two texts side by side")
+    assert "/diff?module=" in (panes.get_attribute("href") or "")
+    assert (panes.get_attribute("href") or "").endswith("&a=15&b=16")
     lines = page.locator(".change-lines li").all_inner_texts()
     assert ["a = f32[] add(b, c)" in lines[0], "a = f32[] add(<b>, c)" in lines[1]] == [True, True]
     page.locator("button[name=later]").click()

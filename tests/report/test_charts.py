@@ -1,13 +1,15 @@
 """The figure for plotly: what it shows, and that it shows a dump's text as text."""
 
 import hashlib
+import itertools
 import json
 import re
 
 import plotly.offline
 
-from app.report.charts import pass_figure, plain
+from app.report.charts import curves_figure, pass_figure, plain
 from app.report.passes import events_by_dump
+from app.report.passes_curves import curve_panels
 from app.settings import static_dir
 from report import builders
 
@@ -28,6 +30,26 @@ def test_figure_has_instructions_events_and_collectives() -> None:
     assert {trace["type"] for trace in figure["data"]} == {"scatter"}
 
 
+def test_all_curves_stand_in_panels_and_share_their_looks() -> None:
+    report = builders.crash_report()
+    events = events_by_dump(builders.MODULE, report.loops)
+    figure = json.loads(json.dumps(curves_figure(report.modules[0], events)))
+    panels = curve_panels(report.modules[0].dumps)
+    lines = [line for panel in panels for line in panel.lines]
+    drawn = [trace for trace in figure["data"] if trace["mode"] == "lines"]
+    assert [trace["name"] for trace in drawn] == [line.name for line in lines]
+    assert [trace["y"] for trace in drawn] == [list(line.values) for line in lines]
+    axes = [key for key in figure["layout"] if key.startswith("yaxis")]
+    assert len(axes) == len(panels)
+    domains = sorted(figure["layout"][axis]["domain"] for axis in axes)
+    assert all(low < high for low, high in domains)
+    assert all(upper[0] > lower[1] for lower, upper in itertools.pairwise(domains))
+    for name in {trace["name"] for trace in drawn[1:]}:
+        same = [trace for trace in drawn if trace["name"] == name]
+        assert len({(trace["meta"], trace["line"]["dash"]) for trace in same}) == 1
+        assert [trace["showlegend"] for trace in same] == [True] + [False] * (len(same) - 1)
+
+
 def test_figure_names_colours_for_the_theme_to_fill_in() -> None:
     styles = (static_dir() / "css" / "report_passes.css").read_text(encoding="utf-8")
     for trace in figure_of_crash()["data"]:
@@ -37,7 +59,8 @@ def test_figure_names_colours_for_the_theme_to_fill_in() -> None:
 def test_text_of_a_dump_is_no_markup_for_plotly() -> None:
     report = builders.hostile_report()
     events = events_by_dump(builders.MODULE, report.loops)
-    text = json.dumps(pass_figure(report.modules[0], events))
+    module = report.modules[0]
+    text = json.dumps([pass_figure(module, events), curves_figure(module, events)])
     assert set(re.findall(r"<[^>]*>?", text)) == {"<br>", "<extra>", "</extra>"}
     assert plain("<b>&lt; %{x}") == "&lt;b>&amp;lt; %&#123;x}"
 
