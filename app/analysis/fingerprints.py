@@ -41,7 +41,11 @@ _ELEMENT = "get-tuple-element"
 # The position of an instruction and the path to an element of it.
 _Source = tuple[int, tuple[int, ...]]
 
-_FRAME_ID = re.compile(r"stack_frame_id=\d++\s*+")
+# Numbers into the tables of one text, and names: `scheduling_name` repeats the instruction's own
+# once it is scheduled, `deduplicated_name` that of the first of its equals (since 2024).
+_NO_MEANING = re.compile(
+    r'\b(?:stack_frame_id=\d++|(?:scheduling|deduplicated)_name="(?:[^"\\]|\\.)*+")\s*+'
+)
 
 
 class Indexed:
@@ -283,9 +287,11 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
 
 
 def metadata_key(instruction: Instruction) -> Hashable:
-    """What the metadata says, frame numbers aside: they point into the tables of one text."""
-    text = instruction.attributes.get("metadata", "")
-    return _FRAME_ID.sub("", text) if "stack_frame_id" in text else text
+    """What the metadata says, numbers of frames and names of instructions aside."""
+    text = instruction.attributes.get("metadata")
+    if text is None:
+        return ""
+    return _NO_MEANING.sub("", text[1:-1]).rstrip()
 
 
 def operation_of(instruction: Instruction) -> str:
