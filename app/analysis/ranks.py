@@ -24,6 +24,8 @@ from app.analysis.ranks_order import (
 from app.analysis.ranks_verdict import ranks_verdict
 from app.model.dump import DumpContents, ModuleHistory, PassDump
 from app.model.ranks import (
+    ACROSS_GROUPS,
+    CollectiveStep,
     Communicator,
     OrderDifference,
     Overlap,
@@ -211,28 +213,25 @@ def _pass_of(dump: PassDump) -> str | None:
 def _compare_orders(
     ranks: Sequence[RankFacts], name: Name
 ) -> tuple[list[OrderDifference], list[Communicator]]:
-    holders = _holders(ranks, name)
-    reference = _reference(holders, name)
-    usual = by_communicator(reference.modules[name].sequence)
-    found: dict[tuple[Key, Hashable], OrderDifference] = {}
-    for kind in _kinds(holders, name)[1:]:
-        theirs = by_communicator(kind[0].modules[name].sequence)
-        for key in dict.fromkeys((*usual, *theirs)):
-            position = first_order_difference(usual.get(key, ()), theirs.get(key, ()))
-            if position is not None:
-                steps = usual.get(key, ()), theirs.get(key, ())
-                one, other = (s[position] if position < len(s) else None for s in steps)
-                found[key, kind[0].rank] = OrderDifference(
-                    module=name[0],
-                    devices=key[0],
-                    groups=key[1],
-                    position=position,
-                    ranks=tuple(rank.rank for rank in kind),
-                    reference=reference.rank,
-                    theirs=other,
-                    usual=one,
-                )
-    differing = {key for key, _ in found}
+    """Where other collectives are begun, by communicator; else over all that share devices."""
+    same, *others = _kinds(_holders(ranks, name), name)
+    reference = same[0].modules[name].sequence
+    usual = by_communicator(reference)
+    found: list[OrderDifference] = []
+    for kind in others:
+        sequence = kind[0].modules[name].sequence
+        theirs = by_communicator(sequence)
+        orders = [
+            order
+            for key in dict.fromkeys((*usual, *theirs))
+            if (order := _order(name, key, usual.get(key, ()), theirs.get(key, ()), same, kind))
+        ]
+        if not orders:
+            lists = [tuple(step for step, _ in each.steps) for each in (reference, sequence)]
+            across = _order(name, ((), ACROSS_GROUPS), lists[0], lists[1], same, kind)
+            orders += [across] if across else []
+        found += orders
+    differing = {(order.devices, order.groups) for order in found}
     communicators = [
         Communicator(
             module=name[0],
@@ -243,7 +242,32 @@ def _compare_orders(
         )
         for key, steps in usual.items()
     ]
-    return list(found.values()), communicators
+    return found, communicators
+
+
+def _order(
+    name: Name,
+    key: Key,
+    usual: Sequence[CollectiveStep],
+    theirs: Sequence[CollectiveStep],
+    same: Sequence[RankFacts],
+    kind: Sequence[RankFacts],
+) -> OrderDifference | None:
+    """The first place where two lists of collectives differ."""
+    position = first_order_difference(usual, theirs)
+    if position is None:
+        return None
+    one, other = (s[position] if position < len(s) else None for s in (usual, theirs))
+    return OrderDifference(
+        module=name[0],
+        devices=key[0],
+        groups=key[1],
+        position=position,
+        ranks=tuple(rank.rank for rank in kind),
+        reference=same[0].rank,
+        theirs=other,
+        usual=one,
+    )
 
 
 # ---- the rest -----------------------------------------------------------------------------------

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from app.analysis.comparison_places import line_text
 from app.model.comparison import InstructionPlace
-from app.model.ranks import CollectiveStep, OrderDifference, RankDifference, RankFlag, RankModule
+from app.model.ranks import (
+    ACROSS_GROUPS,
+    CollectiveStep,
+    OrderDifference,
+    RankDifference,
+    RankFlag,
+    RankModule,
+)
 from app.model.source import Source
 
 _MOST = 6
@@ -79,7 +86,7 @@ def _at(source: Source | None) -> str:
 
 def _devices(order: OrderDifference) -> str:
     if not order.devices:
-        return f"the groups {order.groups}"
+        return order.groups if order.groups == ACROSS_GROUPS else f"the groups {order.groups}"
     shown = ", ".join(map(str, order.devices[:_MOST]))
     more = len(order.devices) - _MOST
     return f"devices {shown} and {more:,} more" if more > 0 else f"devices {shown}"

@@ -75,11 +75,16 @@ class CollectiveStep(Struct, frozen=True, kw_only=True):
     source: Source | None = None
 
 
+ACROSS_GROUPS = "all groups together"
+"""In place of groups: each group has its order, but groups that share devices take other turns."""
+
+
 class OrderDifference(Struct, frozen=True, kw_only=True):
     """The first place where ranks begin other collectives between the same devices.
 
     `position` counts the collectives of the communicator in the module, from 0, a loop's body
-    once; None as a step means that the list ends there.
+    once; None as a step means that the list ends there. `groups`
+    may be `ACROSS_GROUPS`.
     """
 
     module: str

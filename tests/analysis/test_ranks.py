@@ -8,7 +8,7 @@ import pytest
 from app.analysis.ranks_order import by_communicator, collective_sequence
 from app.cli.compare import rank_numbers
 from app.errors import UsageError
-from app.model.ranks import RankComparison
+from app.model.ranks import ACROSS_GROUPS, RankComparison
 from app.service import compare_rank_dumps
 from app.settings import Settings
 from hlo_parser import parse_module
@@ -121,6 +121,18 @@ def test_a_reordered_collective_is_named(ranks: Ranks) -> None:
     )
     assert difference.theirs is not None
     assert difference.theirs.instruction == "reduce.3"
+
+
+def test_groups_that_share_devices_must_take_the_same_turns(ranks: Ranks) -> None:
+    first = next(line for line in LINES if "%gather.1 =" in line)
+    turned = STEP.replace(first, "@").replace(SECOND, first).replace("@", SECOND)
+    found = ranks(STEP, turned, STEP)
+    (order,) = found.orders
+    assert (order.groups, order.position, order.ranks) == (ACROSS_GROUPS, 0, (1,))
+    assert order.theirs is not None
+    assert order.theirs.instruction == "reduce.2"
+    assert all(communicator.is_same for communicator in found.communicators)
+    assert "all groups together" in found.verdict
 
 
 def test_another_shape_is_named_where_it_begins(ranks: Ranks) -> None:
