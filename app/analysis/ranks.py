@@ -20,6 +20,7 @@ from app.analysis.ranks_order import (
     collective_sequence,
     find_overlaps,
     first_order_difference,
+    share_devices,
 )
 from app.analysis.ranks_verdict import ranks_verdict
 from app.model.dump import DumpContents, ModuleHistory, PassDump
@@ -229,7 +230,8 @@ def _compare_orders(
         if not orders:
             lists = [tuple(step for step, _ in each.steps) for each in (reference, sequence)]
             across = _order(name, ((), ACROSS_GROUPS), lists[0], lists[1], same, kind)
-            orders += [across] if across else []
+            if across is not None and share_devices(reference, sequence, across.position):
+                orders.append(across)
         found += orders
     differing = {(order.devices, order.groups) for order in found}
     communicators = [

@@ -164,5 +164,16 @@ def first_order_difference(a: Sequence[CollectiveStep], b: Sequence[CollectiveSt
     return None
 
 
+def share_devices(a: CollectiveSequence, b: CollectiveSequence, position: int) -> bool:
+    """Whether the steps of two sequences at a position have a device in common, for all we know."""
+    devices: list[set[int]] = []
+    for sequence in (a, b):
+        keys = sequence.steps[position][1] if position < len(sequence.steps) else ()
+        if not keys or any(not group for group, _ in keys):
+            return True
+        devices.append({device for group, _ in keys for device in group})
+    return bool(devices[0] & devices[1])
+
+
 def _kind(step: CollectiveStep) -> tuple[str, str]:
     return step.opcode, step.shape

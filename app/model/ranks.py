@@ -83,8 +83,7 @@ class OrderDifference(Struct, frozen=True, kw_only=True):
     """The first place where ranks begin other collectives between the same devices.
 
     `position` counts the collectives of the communicator in the module, from 0, a loop's body
-    once; None as a step means that the list ends there. `groups`
-    may be `ACROSS_GROUPS`.
+    once; None as a step means that the list ends there. `groups` may be `ACROSS_GROUPS`.
     """
 
     module: str

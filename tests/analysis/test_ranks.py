@@ -135,6 +135,18 @@ def test_groups_that_share_devices_must_take_the_same_turns(ranks: Ranks) -> Non
     assert "all groups together" in found.verdict
 
 
+def test_groups_without_a_common_device_take_turns_as_they_like(ranks: Ranks) -> None:
+    apart = STEP.replace(SECOND, SECOND.replace("{{0,1},{2,3}}", "{{0,1}}")).replace(
+        THIRD, THIRD.replace("{{0,1},{2,3}}", "{{2,3}}")
+    )
+    lines = apart.splitlines()
+    second = next(k for k, line in enumerate(lines) if "%reduce.2 =" in line)
+    lines[second], lines[second + 1] = lines[second + 1], lines[second]
+    found = ranks(apart, "\n".join(lines), apart)
+    assert found.modules[0].differences
+    assert found.orders == ()
+
+
 def test_another_shape_is_named_where_it_begins(ranks: Ranks) -> None:
     found = ranks(STEP, WIDER, STEP)
     (difference,) = found.modules[0].differences
