@@ -7,6 +7,7 @@ AppError
 │   └── LimitExceeded      larger than a budget of `app.settings` allows
 ├── NotFound               no such report, pass, instruction or rule (or not yours)
 ├── JobFailed              the analysis itself ended badly: memory, time, crash
+├── ServerFault            another server cannot be reached, or did not do what was asked
 └── UsageError             the request or command line makes no sense
 
 Each carries a `code` that never changes once published, and a message of three parts: the place,
@@ -79,6 +80,12 @@ class JobFailed(AppError):
     """An analysis ended without a report: out of memory or time, crashed, or its worker lost."""
 
     default_code = "job_failed"
+
+
+class ServerFault(AppError):
+    """Another server cannot be reached, refuses what was asked, or met a fault of its own."""
+
+    default_code = "server_fault"
 
 
 class UsageError(AppError):

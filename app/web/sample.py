@@ -83,15 +83,23 @@ def _received(store: Store, role: Any, path: Path) -> ReceivedFile:
 
 
 def _packed(store: Store, folder: Path, label: str) -> Incoming:
-    """The folder's regular files as one tar: the same bytes for the same files."""
     with store.blobs.receive() as writer:
         with tarfile.open(fileobj=_WriteOnly(writer), mode="w|") as tar:
-            for path in _files_under(folder):
-                member = tarfile.TarInfo(f"{label}/{path.relative_to(folder)}")
-                with path.open("rb") as file:
-                    member.size = os.fstat(file.fileno()).st_size
-                    tar.addfile(member, file)
+            add_folder(tar, folder, label)
         return writer.finish()
+
+
+def add_folder(tar: tarfile.TarFile, folder: Path, label: str) -> None:
+    """Add the folder's regular files below `label`: the same bytes for the same files.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    for path in _files_under(folder):
+        member = tarfile.TarInfo(f"{label}/{path.relative_to(folder)}")
+        with path.open("rb") as file:
+            member.size = os.fstat(file.fileno()).st_size
+            tar.addfile(member, file)
 
 
 def _files_under(folder: Path) -> Iterator[Path]:

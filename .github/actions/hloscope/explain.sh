@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Analyses here, or has a server do it; annotates, sums up, and fails as the inputs say.
+# All inputs come as variables of the environment: none is ever part of a script.
+set -euo pipefail
+
+out=$RUNNER_TEMP/hloscope-report
+mkdir -p "$out"
+said=(--fail-on "$FAIL_ON" --root "$ROOT"
+    --sarif "$out/hloscope.sarif" --markdown "$out/summary.md" --github "$out/annotations")
+[ -z "$LOG" ] || said+=(--log "$LOG")
+[ -z "$FLAGS" ] || said+=("--flags=$FLAGS")
+[ -z "$RELEASE" ] || said+=(--release "$RELEASE")
+[ -z "$DUMP" ] || said+=("$DUMP")
+
+code=0
+if [ -z "$SERVER" ]; then
+    hloscope analyze "${said[@]}" || code=$?
+else
+    # The copy made for others: the log of a job may be public.
+    said+=(--server "$SERVER" --share --commit "$COMMIT" --run-url "$RUN_URL")
+    [ -z "$LABEL" ] || said+=("--label=$LABEL")
+    HLOSCOPE_UPLOAD_TOKEN=$TOKEN hloscope upload "${said[@]}" >"$out/url" || code=$?
+fi
+
+[ ! -s "$out/annotations" ] || cat "$out/annotations"
+[ ! -s "$out/summary.md" ] || cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
+{
+    [ ! -s "$out/hloscope.sarif" ] || echo "sarif=$out/hloscope.sarif"
+    [ ! -s "$out/summary.md" ] || echo "summary=$out/summary.md"
+    [ ! -s "$out/url" ] || echo "url=$(head -n 1 "$out/url")"
+} >>"$GITHUB_OUTPUT"
+exit "$code"

@@ -1,0 +1,231 @@
+"""`hloscope upload PATH --server URL`: sends a dump to a server, and may wait, share and fetch."""
+
+import argparse
+import os
+import secrets
+import sys
+import tarfile
+import tempfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.cli.arguments import Commands
+from app.cli.output import write_output
+from app.cli.remote import Remote
+from app.errors import JobFailed, NotADump, ServerFault, UsageError
+from app.jobs.endings import OWN_FAULTS
+from app.report.wording import AT_OR_ABOVE
+from app.settings import Settings
+from app.web.receiving import WORDS, clean_label
+from app.web.sample import add_folder
+
+_CHUNK_BYTES = 1 << 20
+_FORMS = {
+    "html": "html",
+    "markdown": "md",
+    "thread": "thread",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+    "gitlab": "gitlab",
+}
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "upload",
+        help="send a dump to a server",
+        description="Sends a dump (folder, archive, one text, or - for standard input) and the log "
+        "of the run to a server, and prints the address of the report. Whoever has that address "
+        "can read all of it; --share prints that of a copy made for others instead.",
+    )
+    parser.add_argument("path", nargs="?", metavar="PATH", help="may be left out with --log")
+    parser.add_argument("--server", required=True, metavar="URL")
+    parser.add_argument("--token", default="", help="what the server asks for, if it does")
+    parser.add_argument("--log", action="append", default=[], metavar="FILE", help="repeatable")
+    parser.add_argument("--flags", default="", metavar="TEXT", help="the run's XLA_FLAGS")
+    parser.add_argument("--release", default="", metavar="R", help="the run's jaxlib release")
+    parser.add_argument("--hung", action="store_true", help="the run was killed because it hung")
+    parser.add_argument("--label", default="", help="a few words, to tell it from others")
+    parser.add_argument("--commit", default="", help="what was compiled: a digest or an address")
+    parser.add_argument("--run-url", default="", dest="run_url", help="the address of the CI run")
+    parser.add_argument("--expire-days", default="", metavar="N", help="delete it after so many")
+    parser.add_argument("--wait", action="store_true", help="until the analysis is over")
+    parser.add_argument(
+        "--timeout", type=float, default=1800, metavar="S", help="wait so long (default: 1800)"
+    )
+    parser.add_argument("--share", action="store_true", help="make a copy for others")
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(AT_OR_ABOVE),
+        default="error",
+        help="exit with 1 from this severity on (default: error)",
+    )
+    parser.add_argument("--root", default="", metavar="DIR", help="as with analyze")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write what the server said, with the token that deletes it"
+    )
+    for form in _FORMS:
+        parser.add_argument(f"--{form}", metavar="FILE", help="as with analyze")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Send, wait where that was asked for, write what was asked for; 1 when findings reach it."""
+    if arguments.path is None and not arguments.log:
+        raise UsageError("nothing to send: give a dump, a log, or both")
+    remote = Remote(arguments.server, token=arguments.token or settings.upload_token)
+    wanted = {form: vars(arguments)[form] for form in _FORMS if vars(arguments)[form]}
+    waits = arguments.wait or arguments.share or bool(wanted)
+    made = _send(remote, arguments)
+    report_id, token = str(made["id"]), str(made["delete_token"])
+    state = made
+    shown = report_id
+    try:
+        if waits:
+            state = remote.state(report_id, fail_on=arguments.fail_on, within_s=arguments.timeout)
+            _check(state, arguments.timeout)
+        if arguments.share:
+            share = _share(remote, report_id, token, arguments.timeout)
+            state = {**state, "share": share}
+            shown = str(share["id"])
+    finally:
+        if arguments.json:
+            kept = {**state, "url": remote.full(str(made["url"])), "delete_token": token}
+            write_output(arguments.json, msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
+    query = {"root": arguments.root, "fail_on": arguments.fail_on}
+    for form, target in wanted.items():
+        write_output(target, remote.form(shown, _FORMS[form], query))
+    address = remote.full(f"/r/{shown}" if arguments.share else str(made["url"]))
+    taken = "-" in (arguments.json, *wanted.values())
+    print(address, file=sys.stderr if taken else sys.stdout, flush=True)
+    return int(bool(state.get("failed")))
+
+
+def _share(remote: Remote, report_id: str, token: str, timeout_s: float) -> dict[str, Any]:
+    share = remote.share(report_id, token, {"wait": "60"})
+    over = remote.state(str(share["id"]), fail_on="never", within_s=timeout_s)
+    _check(over, timeout_s)
+    return {**share, **over, "url": remote.full(str(share["url"]))}
+
+
+def _check(state: Mapping[str, Any], timeout_s: float) -> None:
+    """Raise what a report that is not there is told as."""
+    if state["progress"] is not None:
+        raise JobFailed(
+            f"the analysis is not over after {timeout_s:g} seconds",
+            next_step="Wait longer with --timeout; the report goes on being made.",
+            code="wall_time",
+        )
+    if state["state"] != "failed":
+        return
+    words = state["error"]
+    kind = ServerFault if words["code"] in OWN_FAULTS else NotADump
+    raise kind(words["message"], place=words["where"], next_step=words["hint"], code=words["code"])
+
+
+def _send(remote: Remote, arguments: argparse.Namespace) -> dict[str, Any]:
+    given = {**vars(arguments), "run": arguments.run_url, "hung": "1" if arguments.hung else ""}
+    words = {word: str(given[word]) for word in WORDS if given[word]}
+    with ExitStack() as stack:
+        files = [_Part("log", Path(log).name, Path(log)) for log in arguments.log]
+        if arguments.path is not None:
+            dump, name = stack.enter_context(_dump(arguments.path))
+            files.insert(0, _Part("dump", name, dump))
+        body = _Form(words, files)
+        return remote.send({"fail_on": arguments.fail_on}, body, body.length, body.content_type)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file of the form."""
+
+    field: str
+    name: str
+    path: Path
+
+
+class _Form:
+    """A form as `multipart/form-data`, made again whenever it is read; `length` in bytes."""
+
+    def __init__(self, words: Mapping[str, str], files: Sequence[_Part]) -> None:
+        self._boundary = f"hloscope-{secrets.token_hex(16)}"
+        self.content_type = f"multipart/form-data; boundary={self._boundary}"
+        self._words = b"".join(
+            self._head(name) + text.encode("utf-8", "replace") + b"\r\n"
+            for name, text in words.items()
+        )
+        try:
+            self._files = [(each, each.path.stat().st_size) for each in files]
+        except OSError as error:
+            raise _unreadable(error) from error
+        self._end = f"--{self._boundary}--\r\n".encode()
+        heads = sum(len(self._head(f.field, f.name)) + size + 2 for f, size in self._files)
+        self.length = len(self._words) + heads + len(self._end)
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._words
+        for part, size in self._files:
+            yield self._head(part.field, part.name)
+            yield from _bytes_of(part.path, size)
+            yield b"\r\n"
+        yield self._end
+
+    def _head(self, field: str, file: str | None = None) -> bytes:
+        named = ""
+        if file is not None:
+            label = clean_label(file, default=field).replace("\\", "_").replace('"', "_")
+            named = f'; filename="{label}"'
+        return (
+            f'--{self._boundary}\r\nContent-Disposition: form-data; name="{field}"{named}\r\n\r\n'
+        ).encode("utf-8", "replace")
+
+
+def _bytes_of(path: Path, size: int) -> Iterator[bytes]:
+    """Exactly `size` bytes: a log that grows meanwhile must not break the form."""
+    left = size
+    with path.open("rb") as file:
+        while left and (chunk := file.read(min(left, _CHUNK_BYTES))):
+            left -= len(chunk)
+            yield chunk
+    if left:
+        raise UsageError("it became shorter while it was sent", place=str(path))
+
+
+@contextmanager
+def _dump(path: str) -> Generator[tuple[Path, str]]:
+    """The file to send and its name; a folder is packed, standard input kept in a file."""
+    source = Path(path)
+    if path != "-" and not source.is_dir():
+        yield source, source.name
+        return
+    with tempfile.TemporaryDirectory(prefix="hloscope-") as folder:
+        kept = Path(folder, "dump")
+        try:
+            if path == "-":
+                with kept.open("wb") as file:
+                    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
+                        file.write(chunk)
+                yield kept, "stdin"
+                return
+            label = clean_label(source.resolve().name, default="dump")
+            with tarfile.open(kept, "w:gz", compresslevel=3) as tar:
+                add_folder(tar, source, label)
+        except OSError as error:
+            raise _unreadable(error) from error
+        yield kept, f"{label}.tar.gz"
+
+
+def _unreadable(error: OSError) -> NotADump:
+    return NotADump(
+        f"cannot read: {error.strerror or error}",
+        place=os.fspath(error.filename or ""),
+        next_step="Check the path.",
+        code="unreadable",
+    )

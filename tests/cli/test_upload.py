@@ -1,0 +1,143 @@
+"""`hloscope upload` against a real server: what it prints, writes and ends with."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import main
+from live_server import live_server
+from samples import load_sample
+from web.asking import HLO, small_dump
+
+TOKEN = "s3cret-of-the-server"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with live_server(tmp_path_factory.mktemp("data"), upload_token=TOKEN) as address:
+        yield address
+
+
+def upload(server: str, *words: str) -> int:
+    return main(["upload", "--server", server, "--token", TOKEN, *words])
+
+
+def test_it_prints_the_address_and_keeps_what_the_server_said(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "dump.tar.gz"
+    dump.write_bytes(small_dump())
+    said = tmp_path / "said.json"
+    words = ("--label", "nightly", "--commit", "0123abcd", "--expire-days", "3")
+    assert upload(server, str(dump), "--wait", "--json", str(said), *words) == 0
+    made = json.loads(said.read_text())
+    assert capsys.readouterr().out.strip() == made["url"]
+    assert made["url"] == f"{server}/r/{made['id']}"
+    assert (made["state"], made["label"], made["failed"]) == ("done", "nightly", False)
+    assert made["links"]["commit"] == "0123abcd"
+    assert len(made["delete_token"]) == 32
+
+
+def test_a_crash_fails_and_comes_in_every_form(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = load_sample("pipeliner_crash")
+    forms = ("html", "markdown", "thread", "sarif", "junit", "github", "gitlab")
+    targets = [word for form in forms for word in (f"--{form}", str(tmp_path / form))]
+    code = upload(server, str(sample.archive), "--log", str(sample.log), "--share", *targets)
+    assert code == 1
+    address = capsys.readouterr().out.strip()
+    assert f"<{address}>" in (tmp_path / "thread").read_text()
+    assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
+    assert (tmp_path / "html").read_text().startswith("<!doctype html>")
+    assert "/home/" not in (tmp_path / "html").read_text()
+    assert (tmp_path / "github").read_text().startswith("::error")
+
+
+def test_a_folder_is_packed_and_a_log_alone_is_enough(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / 'a "dump"'
+    folder.mkdir()
+    (folder / "module_0000.jit_step.before_optimizations.txt").write_text(HLO)
+    said = tmp_path / "said.json"
+    assert upload(server, str(folder), "--wait", "--json", str(said)) == 0
+    made = json.loads(said.read_text())
+    assert made["name"] == "a _dump_.tar.gz"
+    assert made["summary"]["texts"] == 1
+    log = tmp_path / "run.log"
+    log.write_text("F0412 10:11:12.345678 4242 some_pass.cc:12] Check failed: a != b\n")
+    assert upload(server, "--log", str(log), "--wait", "--fail-on", "note") == 1
+    assert "/r/" in capsys.readouterr().out
+
+
+def test_standard_output_is_one_thing(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "dump.tar.gz"
+    dump.write_bytes(small_dump())
+    assert upload(server, str(dump), "--json", "-") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["id"]
+    assert captured.err.startswith(f"{server}/r/")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "complaint"),
+    [
+        ([], 2, "nothing to send"),
+        (["nowhere.tar"], 3, "cannot read"),
+        (["{words}", "--wait"], 3, "neither an archive nor a text"),
+        (["{dump}", "--token", "wrong"], 4, "only with its token"),
+        (["{dump}", "--expire-days", "soon"], 4, "no number of days"),
+        (["{dump}", "--server", "ftp://x"], 2, "no address"),
+        (["{dump}", "--server", "http://127.0.0.1:9"], 4, "cannot be reached"),
+        (["{dump}", "--wait", "--timeout", "0"], 5, "not over"),
+    ],
+)
+def test_what_goes_wrong_is_told(
+    server: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
+    complaint: str,
+) -> None:
+    (tmp_path / "dump.tar.gz").write_bytes(small_dump())
+    (tmp_path / "words.txt").write_text("just some words")
+    places = {"dump": tmp_path / "dump.tar.gz", "words": tmp_path / "words.txt"}
+    assert upload(server, *(word.format(**places) for word in words)) == code
+    assert complaint in capsys.readouterr().err
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """Sends whoever asks to another address."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(302)
+        self.send_header("Location", "http://127.0.0.1:9/stolen")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_stranger_gets_no_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dump.tar.gz").write_bytes(small_dump())
+    stranger = http.server.HTTPServer(("127.0.0.1", 0), Elsewhere)
+    thread = threading.Thread(target=stranger.serve_forever)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{stranger.server_port}"
+        assert upload(address, str(tmp_path / "dump.tar.gz")) == 4
+        assert "the server answered 302" in capsys.readouterr().err
+    finally:
+        stranger.shutdown()
+        thread.join()
+        stranger.server_close()
