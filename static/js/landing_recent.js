@@ -2,12 +2,11 @@
 /** The landing page's list of reports that this browser has seen lately. */
 
 import { one } from "./elements.js";
-import { withoutSeen } from "./landing_list.js";
 import { readSeen, writeSeen } from "./landing_storage.js";
 
 /** @typedef {import("./landing_list.js").Seen} Seen */
 
-/** Shows the list, and drops from it what is deleted meanwhile. */
+/** Shows the list, and empties it when asked. */
 export function startRecent() {
   show(readSeen());
   one("[data-forget]", HTMLButtonElement).addEventListener("click", () => {
@@ -15,7 +14,6 @@ export function startRecent() {
     show([]);
     one("[data-choose-archive]", HTMLButtonElement).focus();
   });
-  for (const { url } of readSeen()) dropIfGone(url);
 }
 
 /** @param {readonly Seen[]} list */
@@ -38,18 +36,4 @@ function row({ url, name, when }) {
   });
   item.append(link, time);
   return item;
-}
-
-/** @param {string} url */
-async function dropIfGone(url) {
-  try {
-    // The state, which is answered with 200 for whatever is not gone, and never with an error page.
-    const answer = await fetch(`/api/v1${url.replace("/r/", "/reports/")}`, { method: "GET" });
-    if (answer.status !== 404) return;
-  } catch {
-    return;
-  }
-  const left = withoutSeen(readSeen(), url);
-  writeSeen(left);
-  show(left);
 }
