@@ -35,16 +35,17 @@ def offered_samples() -> tuple[Sample, ...]:
     found: list[tuple[int, Sample]] = []
     for path in sorted(sample_dir().glob("*/manifest.toml")):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
-        if "landing" in manifest:
+        landing = manifest.get("landing")
+        if landing is not None:
             sample = Sample(
                 name=path.parent.name,
                 title=manifest["title"],
-                text=manifest["shows"]["text"].strip(),
+                text=landing["text"],
                 folder=path.parent,
                 archive=path.parent / manifest["dump"]["archive"],
                 log=path.parent / manifest["dump"]["log"],
             )
-            found.append((manifest["landing"], sample))
+            found.append((landing["order"], sample))
     return tuple(sample for _, sample in sorted(found, key=lambda item: item[0]))
 
 
