@@ -14,11 +14,12 @@ from hlo_parser.interner import Interner, InternerStats
 from hlo_parser.module import Header, Module
 from hlo_parser.parse import parse_module
 from hlo_parser.printer import print_module
-from hlo_parser.proto import parse_proto
+from hlo_parser.proto import BufferAssignment, parse_buffer_assignment, parse_proto
 from hlo_parser.shapes import Shape
 from hlo_parser.values import Callee, Literal, Metadata
 
 __all__ = [
+    "BufferAssignment",
     "Callee",
     "Computation",
     "Difference",
@@ -39,6 +40,7 @@ __all__ = [
     "Span",
     "Unparsed",
     "modules_differ",
+    "parse_buffer_assignment",
     "parse_module",
     "parse_proto",
     "print_module",

@@ -46,7 +46,14 @@ SHOWN_BUFFERS = 100
 _SHOWN_SHARING = 50
 # Shapes of tuples may be as long as a page.
 _SHOWN_CHARACTERS = 200
-_ASSIGNMENT = "-buffer-assignment.txt"
+_SIDE_FILES = (
+    "-buffer-assignment.txt",
+    "-live-range.txt",
+    "-buffer-assignment-values.txt",
+    "-memory-usage-report.txt",
+)
+_TEXTS = (".txt", ".txt.gz", ".txt.zst")
+_PROTOS = (".hlo.pb", ".hlo.pb.gz", ".hlo.pb.zst")
 
 
 def find_memory(
@@ -87,7 +94,7 @@ class _Files:
 def _files_of(
     contents: DumpContents, history: ModuleHistory, assignment: BufferAssignment
 ) -> _Files:
-    stem = assignment.file.removesuffix(_ASSIGNMENT)
+    stem = _stem(assignment.file)
     return _Files(
         dump=_text_of(history, stem),
         assignment=assignment,
@@ -321,15 +328,13 @@ class _Profiler:
 
 def _text_of(history: ModuleHistory, stem: str) -> PassDump:
     """The text that the assignment was written beside; the last where it is not there."""
-    names = {f"{stem}{ending}" for ending in (".txt", ".txt.gz", ".txt.zst")}
+    names = {f"{stem}{ending}" for ending in (*_TEXTS, *_PROTOS)}
     return next((dump for dump in reversed(history.dumps) if dump.file in names), history.last)
 
 
 def _stem(file: str) -> str:
-    for ending in (_ASSIGNMENT, "-live-range.txt", "-buffer-assignment-values.txt"):
-        if file.endswith(ending):
-            return file.removesuffix(ending)
-    return file.removesuffix("-memory-usage-report.txt")
+    ending = next((each for each in (*_SIDE_FILES, *_PROTOS) if file.endswith(each)), "")
+    return file.removesuffix(ending)
 
 
 def _stated(live: LiveRanges) -> StatedPeak | None:

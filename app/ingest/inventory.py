@@ -107,6 +107,8 @@ _NOTES = {
     "of the text that is printed from one (first: {first})",
     "proto_twin": "{count} protos hold modules that other files hold as well and are not read "
     "(first: {first})",
+    "proto_assignment": "{count} modules have no buffer assignment as text; it is read from their "
+    "protos (first: {first})",
     "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "

@@ -24,7 +24,14 @@ from app.ingest.memory_files import MEMORY_KINDS, MemoryFile, read_memory_file
 from app.ingest.names import FileKind, FileName, read_file_name
 from app.ingest.program_files import ProgramShelf
 from app.ingest.progress import Progress, quiet
-from app.ingest.protos import ProtoShelf, ReadProto, RefusedProto, Twin
+from app.ingest.protos import (
+    ProtoShelf,
+    ReadAssignment,
+    ReadProto,
+    RefusedProto,
+    Twin,
+    stem_of,
+)
 from app.ingest.streams import Damage, Peekable
 from app.ingest.target_config import read_target_config
 from app.ingest.text import Text, read_text
@@ -138,6 +145,7 @@ class _Loader:
             self._take(member)
             self._progress("read", self._inventory.files, None)
         self._read_protos()
+        self._read_assignments()
         self._judge()
         modules = tuple(map(self._with_target, group_texts(self._texts, self._side_files)))
         self._remark_on_folders()
@@ -280,6 +288,20 @@ class _Loader:
     def _read_protos(self) -> None:
         for read in self._shelf.read([text.name for text in self._texts], self._interner):
             self._tell(read)
+
+    def _read_assignments(self) -> None:
+        modules = {stem_of(text.name.file): text.module for text in self._texts}
+        assigned = [
+            entry.file.removesuffix("-buffer-assignment.txt")
+            for entry in self._memory_files
+            if isinstance(entry, BufferAssignment)
+        ]
+        for read in self._shelf.assignments(modules, assigned):
+            if isinstance(read, ReadAssignment):
+                self._memory_files += read.found
+                self._inventory.note("proto_assignment", read.file)
+            else:
+                self._tell(read)
 
     def _tell(self, read: ReadProto | RefusedProto | Twin | None) -> None:
         if isinstance(read, ReadProto):

@@ -8,7 +8,7 @@ traces of the peak have no place in the model.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app.ingest.names import FileKind
 from app.model.dump import (
@@ -119,13 +119,14 @@ def _allocation(found: re.Match[str], values: list[BufferValue]) -> Allocation:
         size=int(found["size"]),
         kind=kind,
         values=tuple(values),
-        role=_role(parts, is_parameter=parameter is not None),
+        role=allocation_role(parts, is_parameter=parameter is not None),
         parameter=parameter,
         color=color,
     )
 
 
-def _role(parts: list[str], *, is_parameter: bool) -> AllocationRole:
+def allocation_role(parts: Sequence[str], *, is_parameter: bool) -> AllocationRole:
+    """What an allocation is for, by the words of its line (`maybe-live-out`, `constant`, ...)."""
     is_live_out = "maybe-live-out" in parts
     if is_parameter:
         return "donated" if is_live_out else "parameter"

@@ -1,16 +1,19 @@
 """Protos of modules, held until it is known which passes have a text, and read only where none has.
 
 A proto stands before the text of the same pass in most archives, and reading both would cost twice.
-So its bytes wait, as they came, in a file without a name (memory while they are few). What a proto
-says beyond its module, the values of a snapshot among them, is not looked at.
+So its bytes wait, as they came, in a file without a name (memory while they are few). Of what a
+proto says beyond its module only the buffer assignment is looked at, where no text has it; the
+values of a snapshot are not.
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.ingest.archive import unpack_text
+from app.ingest.memory_files import MemoryFile
 from app.ingest.names import FileName
+from app.ingest.proto_assignment import read_proto_assignment
 from app.ingest.streams import Budget, Damage
 from app.model.dump import DumpName
 from hlo_parser import HloProtoError, Interner, Module, parse_proto
@@ -50,6 +53,14 @@ class Twin:
     file: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAssignment:
+    """The buffer assignment that a proto holds beside its module."""
+
+    file: str
+    found: tuple[MemoryFile, ...]
+
+
 class ProtoShelf:
     """The protos of one input."""
 
@@ -58,6 +69,7 @@ class ProtoShelf:
         self._max_bytes = max_bytes
         self._bytes = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
         self._held: list[tuple[FileName, int, int]] = []
+        self._refused: set[str] = set()
         self._end = 0
 
     def close(self) -> None:
@@ -93,20 +105,57 @@ class ProtoShelf:
         Raises:
             LimitExceeded: unpacked, they pass the budget of the whole input.
         """
-        passes = {_stem(name.file) for name in texts}
+        passes = {stem_of(name.file) for name in texts}
         modules = {(name.folder, name.module_id) for name in texts}
         for file, start, size in sorted(self._held, key=lambda held: held[0].kind == "snapshot"):
             name = file.name
             module = (name.folder, name.module_id)
-            stem = _stem(name.file)
+            stem = stem_of(name.file)
             if stem in passes or (file.kind == "snapshot" and module in modules):
                 yield Twin(name.file)
                 continue
             read = self._one(file, start, size, interner)
+            if isinstance(read, RefusedProto):
+                self._refused.add(name.file)
             if isinstance(read, ReadProto):
                 passes.add(stem)
                 modules.add(module)
             yield read
+
+    def assignments(
+        self, modules: Mapping[str, Module], assigned: Iterable[str]
+    ) -> Iterator[ReadAssignment | RefusedProto]:
+        """The buffer assignments in protos of final texts that have none as text.
+
+        Args:
+            modules: the modules read, by the stem of their text or proto.
+            assigned: stems of the texts whose assignment is known already.
+
+        Raises:
+            LimitExceeded: unpacked, they pass the budget of the whole input.
+        """
+        known = set(assigned)
+        for file, start, size in self._held:
+            name = file.name
+            stem = stem_of(name.file)
+            module = modules.get(stem)
+            is_final = file.kind == "hlo_proto" and name.kind == "after_optimizations"
+            if not is_final or module is None or stem in known or name.file in self._refused:
+                continue
+            known.add(stem)
+            self._bytes.seek(start)
+            data = self._bytes.read(size)
+            try:
+                found = read_proto_assignment(
+                    self._unpacked(data), module, file=name.file, max_bytes=self._max_bytes
+                )
+            except HloProtoError as error:
+                yield RefusedProto(name.file, size, "bad_proto", error.message)
+            except Damage as damage:
+                yield RefusedProto(name.file, size, damage.code, damage.reason)
+            else:
+                if found:
+                    yield ReadAssignment(name.file, found)
 
     def _one(
         self, file: FileName, start: int, size: int, interner: Interner
@@ -137,7 +186,7 @@ class ProtoShelf:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _stem(file: str) -> str:
+def stem_of(file: str) -> str:
     """A name without what tells a text from a proto."""
     for endings in (_PACKED, _FORMS):
         file = next((file.removesuffix(end) for end in endings if file.endswith(end)), file)

@@ -46,10 +46,7 @@ def parse_proto(
     the module are those of the text it prints as, in the long form; what that text cannot say is
     in `Module.unparsed`. Raises HloProtoError for anything that is not whole.
     """
-    if data.startswith(_GZIP):
-        data = _unpacked(data, max_bytes)
-    elif data.startswith(_ZSTD):
-        raise HloProtoError("compressed with zstd, which is not read here")
+    data = unpacked(data, max_bytes)
     interner = interner or Interner()
     if interner.protos is None:
         interner.protos = Records(NO_PAYLOADS)
@@ -66,9 +63,13 @@ def _unparsed(fault: Fault) -> Unparsed:
     return Unparsed(span, fault.text[:_SHOWN], fault.reason)
 
 
-def _unpacked(data: bytes, max_bytes: int) -> bytes:
-    """All members of a gzip file."""
-    unpacked: list[bytes] = []
+def unpacked(data: bytes, max_bytes: int) -> bytes:
+    """The bytes of a proto; of a gzip file all members, at most `max_bytes`."""
+    if data.startswith(_ZSTD):
+        raise HloProtoError("compressed with zstd, which is not read here")
+    if not data.startswith(_GZIP):
+        return data
+    parts: list[bytes] = []
     left = max_bytes
     while data.startswith(_GZIP):
         reader = zlib.decompressobj(_AS_GZIP)
@@ -81,9 +82,9 @@ def _unpacked(data: bytes, max_bytes: int) -> bytes:
             raise HloProtoError(f"unpacks to more than {max_bytes} bytes")
         if not reader.eof:
             raise HloProtoError("the gzip data is cut off")
-        unpacked.append(part)
+        parts.append(part)
         data = reader.unused_data
-    return b"".join(unpacked)
+    return b"".join(parts)
 
 
 def _module_in(data: bytes) -> HloModuleProto:

@@ -7,7 +7,7 @@ import pytest
 from app.errors import LimitExceeded
 from app.model.dump import DumpContents
 from ingest.archives import FIRST, HLO, LAST, load, tar_of
-from parser.proto_builder import instruction, one, parameter
+from parser.proto_builder import assigned, buffer, event, instruction, one, parameter
 
 MODULE = one(parameter(1, "x.1", 0), instruction(2, "negate.2", "negate", 1), name=b"jit_f")
 
@@ -101,3 +101,70 @@ def test_a_snapshot_holds_a_module_that_nothing_else_does() -> None:
         FIRST.replace("0001", "0002"),
         "d/snapshot.7.pb",
     ]
+
+
+ASSIGNED = assigned(
+    MODULE,
+    logical_buffers=[buffer(1, 8, 1), buffer(2, 8, 2), buffer(3, 8, 2, 1)],
+    buffer_allocations=[
+        {
+            "size": 8,
+            "is_entry_computation_parameter": True,
+            "assigned": [{"logical_buffer_id": 1, "size": 8}],
+        },
+        {
+            "index": 4,
+            "size": 16,
+            "assigned": [
+                {"logical_buffer_id": 2, "size": 8},
+                {"logical_buffer_id": 3, "size": 8, "offset": 8},
+            ],
+        },
+    ],
+    heap_simulator_traces=[
+        {
+            "buffer_allocation_index": 77,
+            "events": [event(0, 2, "negate.2"), event(0, 3, "negate.2"), event(1, 2, "negate.2")],
+        }
+    ],
+)
+
+
+def test_a_buffer_assignment_is_read_from_a_proto_where_no_text_has_it() -> None:
+    contents = load(tar_of({LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED)}))
+    (found,) = contents.buffer_assignments
+    assert (found.file, found.module_id) == (LAST_PROTO, "module_0001.jit_f")
+    assert [(a.number, a.role, a.parameter, a.size) for a in found.allocations] == [
+        (0, "parameter", 0, 8),
+        (4, "temp", None, 16),
+    ]
+    whole, inner = found.allocations[1].values
+    assert (whole.name, whole.index, whole.size, whole.offset) == ("negate.2", "", 8, 0)
+    assert (inner.index, inner.offset, inner.shape) == ("{1}", 8, "")
+    (live,) = contents.live_ranges
+    assert live.sequence == ("negate.2", "negate.2")
+    assert [(r.path, r.start, r.end) for r in live.ranges] == [((), 0, 1), ((1,), 1, 1)]
+    assert [remark.split(": ")[0] for remark in contents.coverage.remarks] == [
+        "proto_twin",
+        "proto_assignment",
+    ]
+
+
+def test_a_buffer_assignment_as_text_goes_before_the_one_in_a_proto() -> None:
+    side = LAST.replace(".txt", "-buffer-assignment.txt")
+    text = b"BufferAssignment:\nallocation 0: size 4, constant:\n"
+    members = {LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED), side: text}
+    contents = load(tar_of(members))
+    assert [entry.file for entry in contents.buffer_assignments] == [side]
+
+
+@pytest.mark.parametrize("data", [ASSIGNED[:-3], b"", gzip.compress(ASSIGNED)[:-6]])
+def test_a_broken_proto_beside_a_text_is_listed_once(data: bytes) -> None:
+    contents = load(tar_of({LAST: HLO.encode(), LAST_PROTO: data}))
+    assert contents.buffer_assignments == ()
+    assert len(contents.coverage.skipped) == (1 if data else 0)
+
+
+def test_a_proto_of_an_earlier_pass_is_not_asked() -> None:
+    contents = load(tar_of({FIRST: HLO.encode(), FIRST_PROTO: ASSIGNED}))
+    assert contents.buffer_assignments == ()

@@ -63,3 +63,21 @@ def one(*instructions: dict[str, object], root: int | None = None, **fields: obj
     last = instructions[-1]["id"] if root is None else root
     assert isinstance(last, int)
     return module(computation(1, "main", last, *instructions), **fields)
+
+
+def assigned(module_proto: bytes, **fields: object) -> bytes:
+    """An encoded HloProto of a module and what its BufferAssignmentProto holds."""
+    assignment = encoded(schema.BufferAssignmentProto, **fields)
+    inner = message_class(schema.HloModuleProto).FromString(module_proto)
+    return encoded(schema.HloProto, hlo_module=inner, buffer_assignment=assignment)
+
+
+def buffer(number: int, size: int, instruction_id: int, *path: int) -> dict[str, object]:
+    """A LogicalBufferProto."""
+    location = {"instruction_id": instruction_id, "shape_index": path}
+    return {"id": number, "size": size, "defined_at": location}
+
+
+def event(kind: int, number: int, name: str) -> dict[str, object]:
+    """An event of a HeapSimulatorTrace: 0 takes bytes, 1 gives them back, 2 shares."""
+    return {"kind": kind, "buffer_id": number, "instruction_name": name.encode()}
