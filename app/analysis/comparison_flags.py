@@ -27,12 +27,15 @@ def stated_flags(a: Environment, b: Environment) -> tuple[FlagChange, ...]:
 def inferred_flags(
     a: Environment, b: Environment, modules: Sequence[ModulePair]
 ) -> tuple[FlagChange, ...]:
-    """What pass lists say of flags that a side does not state, each flag once."""
-    if a.flags_from and b.flags_from:
+    """What the passes say of flags that a side does not state, each flag once.
+
+    Nothing where the two cannot be of one release: each has a pipeline of its own.
+    """
+    if (a.flags_from and b.flags_from) or not {*a.jaxlib.releases} & {*b.jaxlib.releases}:
         return ()
     found: dict[str, FlagChange] = {}
     for pair in modules:
-        for change in (*_of_next(pair), *_of_lists(pair)):
+        for change in (*_of_next(pair), *_of_parting(pair)):
             found.setdefault(change.name, change)
     return tuple(found.values())
 
@@ -52,12 +55,22 @@ def _of_next(pair: ModulePair) -> Iterator[FlagChange]:
                 yield _change(flags, is_a, why)
 
 
-def _of_lists(pair: ModulePair) -> Iterator[FlagChange]:
-    for names, is_a in ((pair.passes.only_a, True), (pair.passes.only_b, False)):
-        for name in names:
+def _of_parting(pair: ModulePair) -> Iterator[FlagChange]:
+    """From the pass that changed one of two equal graphs, of which the other shows no trace.
+
+    That a name is in the files of one side alone proves nothing: what changes nothing leaves none.
+    """
+    parting = pair.parting
+    if parting is None or parting.last_equal_a is None or pair.outcome != "differ":
+        return
+    for name, is_a, ahead, behind in (
+        (parting.pass_a, True, parting.dump_a, parting.dump_b),
+        (parting.pass_b, False, parting.dump_b, parting.dump_a),
+    ):
+        if name is not None and ahead is not None and behind is None:
             if flags := flags_that_add(name):
                 side = "a" if is_a else "b"
-                yield _change(flags, is_a, f"only the files of {side} name {name}")
+                yield _change(flags, is_a, f"{name} changes in {side} alone what was equal")
 
 
 def _change(flags: Sequence[str], is_a: bool, why: str) -> FlagChange:
