@@ -18,8 +18,9 @@ from app.store.rows import (
     ReceivedFile,
     ReportRow,
 )
-from app.store.secret import Owner, Secrets, hash_of, is_owner_secret
+from app.store.secret import Owner, ReportKeys, Secrets, hash_of, is_owner_secret, secrets_of
 from app.store.store import Store
+from app.store.uploads import UploadRow
 
 __all__ = [
     "Attachment",
@@ -35,10 +36,13 @@ __all__ = [
     "Problem",
     "Question",
     "ReceivedFile",
+    "ReportKeys",
     "ReportRow",
     "Secrets",
     "Store",
     "StoreUnavailable",
+    "UploadRow",
     "hash_of",
     "is_owner_secret",
+    "secrets_of",
 ]

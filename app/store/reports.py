@@ -14,7 +14,15 @@ from app.store.blobs import Blobs
 from app.store.database import reading
 from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
 from app.store.schema import attachment, job, owned, report, share
-from app.store.secret import Owner, Secrets, hash_of, new_nonce, new_secrets
+from app.store.secret import (
+    Owner,
+    ReportKeys,
+    Secrets,
+    hash_of,
+    keys_of,
+    new_secrets,
+    secrets_of,
+)
 
 
 class Reports:
@@ -37,12 +45,14 @@ class Reports:
 
         `secrets` are used for the new report where they are given; `owner` can list it later.
         """
-        nonce = new_nonce()
-        if secrets is None:
-            secrets = new_secrets()
-            if owner is not None:
-                secrets = Secrets(owner.report_id(nonce), secrets.delete_token)
-        key = hash_of(secrets.report_id)
+        made, keys = secrets_of(owner)
+        if secrets is not None:
+            made, keys = secrets, keys_of(secrets)
+        self.create_as(keys, new, now=now)
+        return made
+
+    def create_as(self, keys: ReportKeys, new: NewReport, *, now: float) -> None:
+        """Like `create`, under secrets that were handed out before."""
         archive = new.archive
         values: dict[str, Any] = {
             "name": new.name,
@@ -52,15 +62,15 @@ class Reports:
             "expires": new.expires,
         }
         with self._engine.begin() as connection:
-            _insert_report(connection, key, secrets, now, values)
-            if owner is not None:
+            _insert_report(connection, keys, now, values)
+            if keys.owner:
                 connection.execute(
-                    insert(owned).values(report_key=key, owner=owner.key, nonce=nonce)
+                    insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
                 )
             for position, file in enumerate(new.files):
                 connection.execute(
                     insert(attachment).values(
-                        report_key=key,
+                        report_key=keys.report,
                         role=file.role,
                         position=position,
                         name=file.name,
@@ -69,13 +79,12 @@ class Reports:
                     )
                 )
                 self._blobs.keep(file.data)
-            connection.execute(insert(job).values(_new_job(key, now)))
-        return secrets
+            connection.execute(insert(job).values(_new_job(keys.report, now)))
 
     def create_share(self, new: NewShare, *, now: float) -> Secrets:
         """Queue the job that makes the copy; it has an id and a token of its own."""
         secrets = new_secrets()
-        key = hash_of(secrets.report_id)
+        keys = keys_of(secrets)
         values: dict[str, Any] = {
             "name": new.name,
             "sha256": "",
@@ -84,13 +93,13 @@ class Reports:
             "expires": new.expires,
         }
         with self._engine.begin() as connection:
-            _insert_report(connection, key, secrets, now, values)
+            _insert_report(connection, keys, now, values)
             connection.execute(
                 insert(share).values(
-                    report_key=key, parent_key=new.parent_key, redaction=new.redaction
+                    report_key=keys.report, parent_key=new.parent_key, redaction=new.redaction
                 )
             )
-            connection.execute(insert(job).values(_new_job(key, now)))
+            connection.execute(insert(job).values(_new_job(keys.report, now)))
         return secrets
 
     def shares_of(self, parent_key: str) -> tuple[ReportRow, ...]:
@@ -221,11 +230,12 @@ class Reports:
 
 
 def _insert_report(
-    connection: Connection, key: str, secrets: Secrets, now: float, values: dict[str, Any]
+    connection: Connection, keys: ReportKeys, now: float, values: dict[str, Any]
 ) -> None:
-    owner_key = hash_of(secrets.delete_token)
     connection.execute(
-        insert(report).values(key=key, owner_key=owner_key, state="queued", created=now, **values)
+        insert(report).values(
+            key=keys.report, owner_key=keys.token, state="queued", created=now, **values
+        )
     )
 
 

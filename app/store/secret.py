@@ -24,6 +24,16 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportKeys:
+    """The stored forms of a new report's secrets; `owner` and `nonce` where it has an owner."""
+
+    report: str
+    token: str
+    owner: str = ""
+    nonce: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """Whoever keeps one secret over many reports, so that these can be listed.
 
@@ -49,16 +59,31 @@ def is_owner_secret(text: str) -> bool:
     return _OWNER.fullmatch(text) is not None
 
 
-def new_nonce() -> str:
-    """What tells the reports of one owner apart."""
+def new_secret() -> str:
+    """192 random bits, as 32 characters of the URL-safe alphabet."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def new_secrets() -> Secrets:
-    """A fresh pair; 32 characters of the URL-safe alphabet each."""
-    return Secrets(secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES))
+    """A fresh pair."""
+    return Secrets(new_secret(), new_secret())
 
 
 def hash_of(secret: str) -> str:
     """The stored form of an id or token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def secrets_of(owner: Owner | None) -> tuple[Secrets, ReportKeys]:
+    """Secrets of a new report of this owner, and what is stored of them."""
+    made = new_secrets()
+    if owner is None:
+        return made, keys_of(made)
+    nonce = new_secret()
+    made = Secrets(owner.report_id(nonce), made.delete_token)
+    return made, ReportKeys(hash_of(made.report_id), hash_of(made.delete_token), owner.key, nonce)
+
+
+def keys_of(given: Secrets) -> ReportKeys:
+    """What is stored of the secrets of a report without an owner."""
+    return ReportKeys(hash_of(given.report_id), hash_of(given.delete_token))

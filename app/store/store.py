@@ -10,6 +10,7 @@ from app.store.blobs import Blobs
 from app.store.database import open_database
 from app.store.jobs import JobQueue
 from app.store.reports import Reports
+from app.store.uploads import Uploads
 
 
 class Store:
@@ -19,6 +20,7 @@ class Store:
         reports: rows about reports.
         jobs: the queue.
         blobs: bytes.
+        uploads: dumps that arrive in parts.
         folder: where it all stands.
     """
 
@@ -37,6 +39,7 @@ class Store:
             self.blobs = Blobs(self.folder / "blobs", floor_bytes=floor_bytes)
             self.reports = Reports(self._engine, self.blobs)
             self.jobs = JobQueue(self._engine, self.blobs)
+            self.uploads = Uploads(self._engine, self.folder / "uploads")
             self._tidy_up()
         except BaseException:
             self._lock.close()
@@ -67,6 +70,7 @@ class Store:
         # The lock says that no other process works here: what looks unfinished is.
         shutil.rmtree(self._scratch, ignore_errors=True)
         self.blobs.drop_unfinished()
+        self.uploads.drop_orphans()
         self.reports.drop_unreferenced_blobs()
         self.jobs.requeue_orphans()
 

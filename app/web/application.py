@@ -22,7 +22,18 @@ from app.jobs.local import LocalRunner
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
-from app.web import api, comparing, pages, passes, share_pages, sharing, slices, texts, views
+from app.web import (
+    api,
+    comparing,
+    pages,
+    passes,
+    resumable,
+    share_pages,
+    sharing,
+    slices,
+    texts,
+    views,
+)
 from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
@@ -90,6 +101,7 @@ def create_app(
     app.state.stopping = threading.Event()
     routers = (
         api.router,
+        resumable.router,
         sharing.router,
         share_pages.router,
         slices.router,
@@ -119,6 +131,7 @@ async def _sweep(store: Store, report_days: int) -> None:
             now = time.time()
             before = now - report_days * _DAY_S if report_days else None
             await run_in_threadpool(store.reports.expire, before=before, now=now)
+            await run_in_threadpool(store.uploads.expire, now=now)
         except (OSError, StoreUnavailable):
             _LOG.exception("old reports could not be deleted; trying again in an hour")
         await asyncio.sleep(_SWEEP_S)

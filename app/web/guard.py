@@ -35,6 +35,10 @@ _HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_UPLOADS = "/api/v1/uploads"
+TUS_VERSION = "1.0.0"
+"""Of the protocol that `resumable.py` speaks; every answer there says it."""
+
 _UNLISTED = ("/r/", "/api/")
 _UNCOUNTED = ("/static/", "/healthz")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -179,6 +183,8 @@ def _add_headers(scope: Scope, headers: MutableHeaders) -> None:
         headers.setdefault("Cache-Control", "no-cache")
     else:
         headers.setdefault("Cache-Control", "private, no-store")
+    if path.startswith(_UPLOADS):
+        headers["Tus-Resumable"] = headers["Tus-Version"] = TUS_VERSION
     if path.startswith(_UNLISTED):
         headers["X-Robots-Tag"] = "noindex, nofollow"
 

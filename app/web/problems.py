@@ -48,6 +48,7 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "bad_owner": 401,
     "bad_token": 401,
     "content_encoding": 415,
+    "content_type": 415,
     "cross_site": 403,
     "field_too_long": 413,
     "invalid": 422,
@@ -58,6 +59,8 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "too_many_parts": 413,
     "too_many_requests": 429,
     "too_slow": 408,
+    "tus_version": 412,
+    "wrong_offset": 409,
 }
 
 _RETRY_AFTER_S: Mapping[str, int] = {
@@ -80,6 +83,7 @@ _TITLES: Mapping[int, str] = {
     405: "Not that way",
     408: "Too slow",
     409: "Not ready yet",
+    412: "Another version",
     413: "Too large",
     415: "Not an XLA dump",
     422: "This cannot be read",

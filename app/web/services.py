@@ -34,6 +34,8 @@ class Services:
     own_folders: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
+    # Held for an upload and not for an address: parts that come at once would be mixed.
+    part_slots: Slots = field(default_factory=lambda: Slots(1, 400, "parts of this upload"))
     stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))
     view_slots: Slots = field(default_factory=lambda: Slots(6, 12, "comparisons"))
     wait_slots: Slots = field(default_factory=lambda: Slots(12, 400, "waiting requests"))

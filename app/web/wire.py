@@ -88,6 +88,15 @@ class ReportList(BaseModel):
     limit: int
 
 
+class CreatedUpload(BaseModel):
+    """An upload just begun, and the report it will be once all of it is there."""
+
+    upload: str = Field(description="where the parts go")
+    id: str = Field(description="the report's id")
+    url: str = Field(description="the report's page")
+    delete_token: str
+
+
 class ShareState(BaseModel):
     """A share as its owner sees it; the link itself is not kept."""
 
