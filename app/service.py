@@ -253,24 +253,38 @@ def gather_facts(
 
 
 def compare_dumps(
-    a: Path, b: Path, settings: Settings, *, progress: Progress = quiet
+    a: Path,
+    b: Path,
+    settings: Settings,
+    *,
+    questions: tuple[Question, Question] | None = None,
+    progress: Progress = quiet,
 ) -> ComparisonView:
     """What differs between two dumps, with the differences of the texts where they part.
 
     A file named `.json` is taken for a report, of which figures are compared and no graphs.
+    `questions` say what is known of the two runs beside their dumps.
 
     Raises:
         InputError: one of them cannot be read, or is neither a dump nor a report.
     """
-    side_a, side_b = (analysed(path, settings, progress=progress) for path in (a, b))
+    of_a, of_b = questions or (None, None)
+    side_a = analysed(a, settings, question=of_a, progress=progress)
+    side_b = analysed(b, settings, question=of_b, progress=progress)
     return comparison_view(compare(side_a, side_b, this_tool()), side_a, side_b)
 
 
-def analysed(path: Path, settings: Settings, *, progress: Progress = quiet) -> Analysed:
+def analysed(
+    path: Path,
+    settings: Settings,
+    *,
+    question: Question | None = None,
+    progress: Progress = quiet,
+) -> Analysed:
     """One side of a comparison: a dump, or a report as JSON; raises as `compare_dumps`."""
     if path.suffix == ".json":
         return Analysed(read_report(path))
-    found = examine(path, settings, name=str(path), progress=progress)
+    found = examine(path, settings, question=question, name=str(path), progress=progress)
     modules = found.contents.modules if found.contents else ()
     kept = {history.id: history for history in modules}
     texts = Texts(lambda module_id, index: kept[module_id].dumps[index].module)

@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
-        logs=tuple(_log(name) for name in arguments.log),
-        flags=_text_or_file(arguments.flags),
+        logs=tuple(log_of(name) for name in arguments.log),
+        flags=text_or_file(arguments.flags),
         release=arguments.release,
         hung=arguments.hung,
     )
@@ -152,13 +152,15 @@ def _source(path: str | None) -> Generator[Path | None]:
         yield Path(kept.name)
 
 
-def _log(name: str) -> Log:
+def log_of(name: str) -> Log:
+    """The log in a file, or on standard input for `-`."""
     if name == "-":
         return Log(name, log_text(sys.stdin.buffer.read(), name))
     return Log(name, file=Path(name))
 
 
-def _text_or_file(value: str) -> str:
+def text_or_file(value: str) -> str:
+    """The text itself, or what the file behind `@` holds."""
     if not value.startswith("@"):
         return value
     return _read_bytes(value[1:]).decode("utf-8", "backslashreplace")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_json
 from app.errors import UsageError
@@ -12,7 +13,7 @@ from app.model.ranks import RankComparison
 from app.report.comparison import comparison_sheet
 from app.report.comparison_ranks import ranks_sheet
 from app.report.comparison_text import print_sheet
-from app.service import compare_dumps, compare_rank_dumps
+from app.service import Question, compare_dumps, compare_rank_dumps
 from app.settings import Settings
 from app.views.comparison import ComparisonView
 
@@ -34,6 +35,13 @@ def add_parser(commands: Commands) -> None:
         metavar="REGEX",
         help="compare as ranks; the first group finds the rank's number in a dump's path",
     )
+    for side in "ab":
+        parser.add_argument(
+            f"--log-{side}", action="append", default=[], metavar="FILE", help="log of that run"
+        )
+        parser.add_argument(
+            f"--flags-{side}", default="", metavar="TEXT|@FILE", help="XLA_FLAGS of that run"
+        )
     parser.add_argument("--json", metavar="FILE", help="write the comparison as JSON (- is stdout)")
     parser.set_defaults(run=run)
 
@@ -50,12 +58,20 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         found = compare_rank_dumps(ranks, settings)
         sheet = ranks_sheet(found)
     else:
-        found = compare_dumps(Path(names[0]), Path(names[1]), settings)
+        questions = _question(arguments, "a"), _question(arguments, "b")
+        a, b = map(Path, names)
+        found = compare_dumps(a, b, settings, questions=questions)
         sheet = comparison_sheet(found)
     if arguments.json:
         write_json(arguments.json, found)
     print_sheet(sheet, console_for_report(stdout_is_taken=arguments.json == "-"))
     return 0
+
+
+def _question(arguments: argparse.Namespace, side: str) -> Question:
+    given = vars(arguments)
+    logs: list[str] = given[f"log_{side}"]
+    return Question(logs=tuple(map(log_of, logs)), flags=text_or_file(given[f"flags_{side}"]))
 
 
 def rank_numbers(names: Sequence[str], pattern: str | None) -> tuple[int, ...]:

@@ -140,3 +140,15 @@ def test_the_terminal_says_it_all_in_one_sentence_first(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].strip() == "EQUAL"
     assert lines[1].startswith("All")
+
+
+def test_flags_and_logs_of_the_runs_may_be_given(
+    step: Path, tmp_path: Path, compare: Compare
+) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("F0412 10:11:12.345678 4242 shape_util.cc:7] Check failed: one == two\n")
+    words = ["--flags-a=--xla_one=1", "--flags-b=--xla_one=2", "--log-b", str(log)]
+    found = compare(step, step, *words)["comparison"]
+    assert [(f["name"], f["a"], f["b"]) for f in found["flags"]] == [("xla_one", "1", "2")]
+    assert found["a"].get("failure") is None
+    assert "one == two" in found["b"]["failure"]
