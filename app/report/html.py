@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from app.model.report import Module, Report
 from app.model.source_lines import NO_SOURCE_LINES, SourceLines
+from app.report.briefs import memory_briefs, program_briefs
 from app.report.charts import pass_figure
 from app.report.findings import finding_views
 from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
@@ -37,7 +38,12 @@ _MAX_READABLE = 200
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
 
 # The offline page inlines these in this order; `report.js` imports nothing.
-_OFFLINE_STYLES = ("css/base.css", "css/report.css", "css/report_passes.css")
+_OFFLINE_STYLES = (
+    "css/base.css",
+    "css/report.css",
+    "css/report_passes.css",
+    "css/memory_curve.css",
+)
 _OFFLINE_SCRIPT = "js/report.js"
 
 
@@ -113,6 +119,8 @@ def page_of(
         loops=loop_views(shown, comparable=comparable, server=links.report),
         collectives=collective_views(shown),
         collective_sums=collective_sums(shown),
+        memory=memory_briefs(report, "" if offline else links.report),
+        programs=program_briefs(report, "" if offline else links.report),
         compare=_compare_view(shown, links, comparable=comparable),
         modules=module_views(shown),
         folded_modules=folded_modules(shown),
@@ -136,6 +144,8 @@ def _parts(report: Report) -> tuple[PartView, ...]:
         ("passes", "Passes", sum(len(module.dumps) for _, module in _modules_with_passes(report))),
         ("loops", "Loops", len(report.loops)),
         ("collectives", "Collectives", len(report.collectives)),
+        ("memory", "Memory", 0),
+        ("lines", "Lines", sum(len(f.lines) for p in report.programs for f in p.files)),
         ("compare", "Compare", 0),
         ("modules", "Modules", len(report.modules)),
         ("files", "What was read", 0),

@@ -8,6 +8,7 @@ Attributes named `href` are addresses inside the page (`#compare/0/5/6`) unless 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.report.brief_views import MemoryBrief, ProgramBrief
 from app.report.drawing import CurveView, LanesView, LegendView
 from app.report.verdict import Verdict
 from app.report.views import ViewLink
@@ -368,6 +369,8 @@ class Page:
     loops: Rows[LoopView]
     collectives: Rows[CollectiveView]
     collective_sums: tuple[CollectiveSum, ...]
+    memory: tuple[MemoryBrief, ...]
+    programs: tuple[ProgramBrief, ...]
     compare: CompareView
     modules: Rows[ModuleView]
     folded_modules: tuple[FoldedModules, ...]

@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from jinja2 import nodes
 
-from app.report import drawing, page
+from app.report import brief_views, drawing, page
 from app.report.html import page_environment
 from app.report.verdict import Verdict
 from app.settings import template_dir
@@ -33,10 +33,14 @@ REPORT_TEMPLATES = {
     "_shape.html",
     "_rows.html",
     "_views.html",
+    "_memory_brief.html",
+    "_memory_curve.html",
+    "_source_brief.html",
+    "_source_line.html",
 }
 VIEWS = [
     item
-    for item in {**vars(page), **vars(drawing)}.values()
+    for item in {**vars(page), **vars(drawing), **vars(brief_views)}.values()
     if isinstance(item, type) and dataclasses.is_dataclass(item) and item is not page.Page
 ]
 # Told on the page through `tone` and the words made of it.
