@@ -36,13 +36,15 @@ def _verdict(result: PolicyResult) -> str:
     failed = [row for row in result.rows if row.verdict == "fail"]
     unknown = [row for row in result.rows if row.verdict == "unknown"]
     if not failed and not unknown:
-        return f"all {counted(len(result.rows), 'check')} pass."
+        count = len(result.rows)
+        return f"all {count:,} checks pass." if count > 1 else "the one check passes."
     told: list[str] = []
     if failed:
         first = failed[0]
         places = (place for place in first.places if place.source is not None)
         at = next((f" ({place_text(p.source)})" for p in places if p.source is not None), "")
-        told.append(f"{counted(len(failed), 'check')} of {len(result.rows):,} fail")
+        verb = "fails" if len(failed) == 1 else "fail"
+        told.append(f"{len(failed):,} of {counted(len(result.rows), 'check')} {verb}")
         told[-1] += f", first {first.check}{at}"
     if unknown:
         optional = all(row.optional for row in unknown)

@@ -1,0 +1,172 @@
+"""Comparisons, ranks and policies as sheets: what is told, what is counted, and hostile names."""
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from app.model.comparison import (
+    Amount,
+    CollectiveSum,
+    Comparison,
+    FlagChange,
+    InstructionPlace,
+    LoopPair,
+    ModulePair,
+    Parting,
+    Side,
+)
+from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
+from app.model.ranks import Rank, RankComparison, RankFlag, RankModule
+from app.model.report import Source, Tool
+from app.report.comparison import comparison_sheet, figure
+from app.report.comparison_policy import policy_markdown, policy_sheet
+from app.report.comparison_ranks import ranks_sheet
+from app.report.comparison_sheet import Grid, Sheet, grid
+from app.report.comparison_text import print_sheet
+from app.views.comparison import ComparisonView
+
+TOOL = Tool(name="hloscope", version="0")
+HOSTILE = "jit_[red]f\x1b[31m\u202e<b>"
+
+
+def sheet_of(*modules: ModulePair, **parts: Any) -> Sheet:
+    comparison = Comparison(
+        tool=TOOL, verdict="v.", a=Side(name="one"), b=Side(name="two"), modules=modules, **parts
+    )
+    return comparison_sheet(ComparisonView(comparison=comparison))
+
+
+def module(**parts: Any) -> ModulePair:
+    return ModulePair(**{"name": "jit_f", "a": "m", "b": "n", "outcome": "equal", **parts})
+
+
+def printed(sheet: Sheet, width: int = 60) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
+    print_sheet(sheet, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def headings(grids: tuple[Grid, ...]) -> list[str]:
+    return [each.heading for each in grids]
+
+
+def test_badges() -> None:
+    flag = FlagChange(name="x", a="1")
+    assert sheet_of(module()).badge == "EQUAL"
+    assert sheet_of(module(), flags=(flag,)).badge == "SAME GRAPHS"
+    assert sheet_of(module(), module(b=None)).badge == "SAME GRAPHS"
+    assert sheet_of(module(outcome="differ")).badge == "DIFFERENT"
+    assert sheet_of(module(outcome="stopped")).badge == "DIFFERENT"
+    assert sheet_of(module(outcome="unknown")).badge == "NOT COMPARED"
+    assert sheet_of().badge == "NOT COMPARED"
+
+
+def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
+    loop = LoopPair(a="l", b="k", name="while.1", what=("trip_count",), trip_count_a=4)
+    same = LoopPair(a="x", b="y", name="while.2")
+    sheet = sheet_of(
+        module(
+            outcome="differ",
+            amounts=(
+                Amount(name="peak_memory", a=1 << 20, unit="bytes"),
+                Amount(name="dot", a=1, b=1),
+            ),
+            loops=(loop, same),
+            collectives=(
+                CollectiveSum(opcode="all-gather", loop=0, count_a=1),
+                CollectiveSum(opcode="all-reduce", count_a=2, count_b=2),
+            ),
+        ),
+        *(module(name=f"h{k}", role="helper") for k in range(3)),
+    )
+    (section,) = sheet.sections
+    figures, loops, collectives = section.grids
+    assert figures.rows == (("peak memory", "1.0 MiB", "-"),)
+    assert [row[:3] for row in loops.rows] == [("while.1", "-", "4 and ?")]
+    assert [row[:4] for row in collectives.rows] == [("all-gather", "while.1", "1", "0")]
+    assert "3 small modules made by JAX are equal." in sheet.notes
+
+
+def test_many_modules_are_cut_and_counted() -> None:
+    sheet = sheet_of(*(module(name=f"jit_{k}") for k in range(30)))
+    assert len(sheet.sections) == 20
+    assert "10 more modules are in the JSON alone." in sheet.notes
+    rows = grid("", ("n",), ((str(k),) for k in range(50)))
+    assert len(rows.rows) == 40
+    assert rows.note == "and 10 more; the JSON holds them all"
+
+
+def test_names_can_neither_colour_nor_turn_the_terminal() -> None:
+    place = InstructionPlace(
+        computation=HOSTILE,
+        instruction=HOSTILE,
+        opcode="dot",
+        shape="f32[]",
+        source=Source(file=f"/w/{HOSTILE}.py", line=3),
+    )
+    sheet = sheet_of(module(name=HOSTILE, outcome="differ", parting=Parting(a=place)))
+    text = printed(sheet)
+    assert "\x1b[31m" not in text
+    assert "\u202e" not in text
+    assert "[red]" in text
+
+
+def test_ranks_are_shortened_and_flags_told() -> None:
+    ranks = tuple(Rank(rank=k, name=f"r{k}") for k in range(40))
+    sheet = ranks_sheet(
+        RankComparison(
+            tool=TOOL,
+            verdict="v.",
+            is_hlo_the_cause=True,
+            ranks=ranks,
+            flags=(RankFlag(name="x", values=((None, tuple(range(39))), ("1", (39,)))),),
+            modules=(RankModule(name="jit_f", same=tuple(range(39)), missing=(39,)),),
+        )
+    )
+    assert (sheet.badge, sheet.tone) == ("RANKS DIFFER", "warning")
+    assert headings(sheet.grids)[:2] == ["Flags that differ", "Ranks"]
+    assert sheet.grids[0].rows[0][1].endswith("and 27 more; 1 on rank 39")
+    assert dict(sheet.sections[0].facts)["missing on"] == "rank 39"
+    assert "rank 39" in printed(sheet)
+
+
+def policy(*rows: PolicyRow) -> PolicyResult:
+    passed = all(row.verdict == "pass" or row.optional for row in rows)
+    return PolicyResult(tool=TOOL, passed=passed, dump="d|d", rows=rows)
+
+
+def test_failures_stand_first_and_name_their_line() -> None:
+    place = PolicyPlace(
+        instruction="all-to-all.1", opcode="all-to-all", source=Source(file="/w/a.py", line=4)
+    )
+    result = policy(
+        PolicyRow(check="one", verdict="pass", value=2048, unit="bytes"),
+        PolicyRow(check="two", verdict="unknown", why="no such loop"),
+        PolicyRow(check="three|x", verdict="fail", places=(place,)),
+    )
+    sheet = policy_sheet(result)
+    assert [row[0] for row in sheet.grids[0].rows] == ["FAIL", "UNKNOWN", "pass"]
+    assert sheet.grids[0].rows[2][3] == "2.0 KiB"
+    assert "1 check of 3 fail, first three|x (a.py:4); 1 check cannot be told." in sheet.verdict
+    assert sheet.sections[0].facts[0][0] == "a.py:4"
+    markdown = list(policy_markdown(result))
+    assert markdown[0].startswith("**FAIL** d\\|d")
+    assert all(line.count("|") - line.count("\\|") == 8 for line in markdown[2:7])
+
+
+def test_a_policy_that_passes_says_so() -> None:
+    optional = PolicyRow(check="x", verdict="unknown", optional=True)
+    assert policy_sheet(policy(PolicyRow(check="x", verdict="pass"))).verdict.endswith(
+        "all 1 check pass."
+    )
+    assert "which is let pass" in policy_sheet(policy(optional)).verdict
+
+
+def test_figures() -> None:
+    assert figure(None, "bytes") == "-"
+    assert figure(3 << 20, "bytes") == "3.0 MiB"
+    assert figure(2_500_000, "flops") == "2.5 MFLOP"
+    assert figure(12.4, "us") == "12 µs"
+    assert figure(12_000, "") == "12,000"
