@@ -39,24 +39,29 @@ def traced_loops(lines: Sequence[PipelinerMove]) -> tuple[TracedLoop, ...]:
     return tuple(_loops(lines))
 
 
-def origin_of_fresh_clones(loops: Sequence[TracedLoop]) -> TracedLoop | None:
-    """The inner loop whose collectives the last loop's list ends with, as clones.
+def origins_of_fresh_clones(loops: Sequence[TracedLoop]) -> tuple[TracedLoop, ...]:
+    """The inner loops whose collectives the last loop's list ends with, as clones.
 
     Clones are appended to XLA's list of instructions, so the list of the outer loop ends with
-    them in the order of the inner loop's list; a clone differs in name and channel only.
+    them: a group for each inner loop, in the order in which the pass took those, each in the order
+    of the inner loop's list. A clone differs in name and channel only.
     """
     if not loops:
-        return None
+        return ()
     last = loops[-1]
+    end = len(last.moved)
+    found: list[TracedLoop] = []
     for earlier in reversed(loops[:-1]):
         size = len(earlier.moved)
         if (
             earlier.direction == last.direction
-            and 0 < size <= len(last.moved)
-            and [_kind(t) for t in last.moved[-size:]] == [_kind(t) for t in earlier.moved]
+            and 0 < size <= end
+            and [_kind(t) for t in last.moved[end - size : end]]
+            == [_kind(t) for t in earlier.moved]
         ):
-            return earlier
-    return None
+            found.append(earlier)
+            end -= size
+    return tuple(reversed(found))
 
 
 def _kind(traced: Traced) -> tuple[str, str, str]:

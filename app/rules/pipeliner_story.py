@@ -5,10 +5,11 @@ and origin of the clone; or the nested loops alone; or, without a dump, only the
 lines of the pass, where the log has them, make the loop certain.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.analysis.pipeliner_trace import Traced, origin_of_fresh_clones, traced_loops
+from app.analysis.pipeliner_trace import Traced, origins_of_fresh_clones, traced_loops
 from app.analysis.pipelining import (
     BackwardCandidate,
     Containment,
@@ -30,6 +31,7 @@ from hlo_parser import Computation, Instruction
 
 _MAX_CONTAINERS = 8
 _MAX_LOOPS = 4
+_NUMBERED = re.compile(r"(?P<stem>.{1,400}?)(?:\.(?P<number>\d{1,9}))?", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,13 @@ class Story:
 
 def read_story(facts: Facts) -> Story:
     """The story as the newest text, and the pass's verbose lines where there are any, tell it."""
-    return _with_trace(facts, _story_of_dump(facts))
+    loops = traced_loops(facts.log.verbose)
+    moved = [traced.instruction.name for traced in loops[-1].moved] if loops else []
+    return _with_trace(facts, _story_of_dump(facts, moved))
 
 
-def _story_of_dump(facts: Facts) -> Story:
+def _story_of_dump(facts: Facts, moved: Sequence[str]) -> Story:
+    """The story by the graph; `moved` is XLA's own order of what it moved last, where known."""
     history = facts.failing
     if history is None:
         return _log_only_story(has_dump=bool(facts.modules))
@@ -63,7 +68,7 @@ def _story_of_dump(facts: Facts) -> Story:
     scene = _Scene(history, tracked, loops)
     containments = find_containments(loops)
     if containments:
-        return _containment_story(scene, containments)
+        return _containment_story(scene, containments, moved)
     return _nested_loops_story(scene)
 
 
@@ -92,11 +97,13 @@ class _Scene:
         return instruction_evidence(self.history.last, computation, instruction)
 
 
-def _containment_story(scene: _Scene, containments: Sequence[Containment]) -> Story:
+def _containment_story(
+    scene: _Scene, containments: Sequence[Containment], moved: Sequence[str]
+) -> Story:
     outer = containments[0].outer
     inner = containments[0].inner
     here = [c for c in containments if c.outer is outer and c.inner is inner]
-    containers = [c.container for c in here]
+    containers, order = _in_order([c.container for c in here], moved)
     origin = here[0].contained[0]
     loop = scene.loop(outer, "loop")
     first, *others = (
@@ -118,8 +125,7 @@ def _containment_story(scene: _Scene, containments: Sequence[Containment]) -> St
     if others:
         message += (
             f" {_count(len(containers) - 1, 'other all-gather')} of {loop.instruction} have the "
-            "same shape of operands; XLA's own order, which the text does not show, decides which "
-            "was first."
+            f"same shape of operands; the first in XLA's own list was moved first: {order}."
         )
     return Story(
         confidence="possible" if elsewhere else "likely",
@@ -135,6 +141,29 @@ def _containment_story(scene: _Scene, containments: Sequence[Containment]) -> St
         ),
         ruled_out=_innocent(scene, outer, containers),
     )
+
+
+def _in_order(
+    containers: Sequence[BackwardCandidate], moved: Sequence[str]
+) -> tuple[list[BackwardCandidate], str]:
+    """The containers, the one that XLA took first in front, and what says so.
+
+    XLA appends to its list of instructions and numbers them as it makes them. So numbers after
+    one name tell the order of the list, which the order of the text does not.
+    """
+    names = [c.instruction.name for c in containers]
+    if set(names) <= set(moved):
+        ordered = sorted(containers, key=lambda c: moved.index(c.instruction.name))
+        return ordered, "the pass's verbose lines show the list"
+    numbered = [_NUMBERED.fullmatch(name) for name in names]
+    if (
+        len({found["stem"] if found else name for found, name in zip(numbered, names, strict=True)})
+        == 1
+    ):
+        numbers = {found[0]: int(found["number"] or -1) for found in numbered if found}
+        ordered = sorted(containers, key=lambda c: numbers[c.instruction.name])
+        return ordered, "the text does not show it, but the numbers of their names do mostly"
+    return list(containers), "the text does not show it"
 
 
 def _other_loops(
@@ -225,17 +254,20 @@ def _log_only_story(*, has_dump: bool) -> Story:
 def _with_trace(facts: Facts, story: Story) -> Story:
     """What the pass's own verbose lines add: they make the loop certain."""
     loops = traced_loops(facts.log.verbose)
-    inner = origin_of_fresh_clones(loops)
-    if inner is None or loops[-1].direction != "backward":
+    origins = origins_of_fresh_clones(loops)
+    if not origins or loops[-1].direction != "backward":
         return story
     last = loops[-1]
-    evidence = tuple(_trace_evidence(t) for t in (last.loop, inner.loop, inner.moved[0]))
     confirmed = {c.instruction for c in story.culprits}
+    # Of several inner loops the clones of the first are in front in the list.
+    inner = next((o for o in origins if o.moved[0].instruction.name in confirmed), origins[0])
+    evidence = tuple(_trace_evidence(t) for t in (last.loop, inner.loop, inner.moved[0]))
     if {last.loop.instruction.name, inner.moved[0].instruction.name} <= confirmed:
         return replace(story, confidence="certain", evidence=(*story.evidence, *evidence))
     loop = _traced_culprit(facts, last.loop, "loop")
     origin = _traced_culprit(facts, inner.moved[0], "origin of the clone")
-    older = [t.instruction.name for t in last.moved[: -len(inner.moved)]]
+    fresh = sum(len(one.moved) for one in origins)
+    older = [t.instruction.name for t in last.moved[:-fresh]]
     return replace(
         story,
         confidence="certain",

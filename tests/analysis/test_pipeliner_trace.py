@@ -1,6 +1,8 @@
 """The pass's verbose lines give its own order of work."""
 
-from app.analysis.pipeliner_trace import origin_of_fresh_clones, traced_loops
+from dataclasses import replace
+
+from app.analysis.pipeliner_trace import origins_of_fresh_clones, traced_loops
 from app.model.dump import PipelinerMove
 
 
@@ -48,14 +50,21 @@ def test_loops_and_what_was_moved_in_them() -> None:
 
 
 def test_the_outer_list_ends_with_the_clones_of_an_inner_one() -> None:
-    origin = origin_of_fresh_clones(traced_loops(TRACE))
-    assert origin is not None
+    (origin,) = origins_of_fresh_clones(traced_loops(TRACE))
     assert origin.loop.instruction.name == "inner"
 
 
+def test_of_two_inner_loops_the_clones_of_the_first_are_in_front() -> None:
+    loops = traced_loops(TRACE)
+    inner, outer = loops[0], loops[2]
+    other = replace(inner, moved=tuple(replace(t, line=outer.loop.line) for t in inner.moved))
+    both = replace(outer, moved=(*outer.moved, *outer.moved[-len(inner.moved) :]))
+    assert origins_of_fresh_clones((inner, other, both)) == (inner, other)
+
+
 def test_other_lists_have_no_origin() -> None:
-    assert origin_of_fresh_clones(()) is None
-    assert origin_of_fresh_clones(traced_loops(TRACE[:-1])) is None
+    assert origins_of_fresh_clones(()) == ()
+    assert origins_of_fresh_clones(traced_loops(TRACE[:-1])) == ()
 
 
 def test_cut_lines_and_other_files_are_left_out() -> None:
