@@ -149,7 +149,7 @@ def test_failures_stand_first_and_name_their_line() -> None:
     sheet = policy_sheet(result)
     assert [row[0] for row in sheet.grids[0].rows] == ["FAIL", "UNKNOWN", "pass"]
     assert sheet.grids[0].rows[2][3] == "2.0 KiB"
-    assert "1 check of 3 fail, first three|x (a.py:4); 1 check cannot be told." in sheet.verdict
+    assert "1 of 3 checks fails, first three|x (a.py:4); 1 check cannot be told." in sheet.verdict
     assert sheet.sections[0].facts[0][0] == "a.py:4"
     markdown = list(policy_markdown(result))
     assert markdown[0].startswith("**FAIL** d\\|d")
@@ -158,9 +158,9 @@ def test_failures_stand_first_and_name_their_line() -> None:
 
 def test_a_policy_that_passes_says_so() -> None:
     optional = PolicyRow(check="x", verdict="unknown", optional=True)
-    assert policy_sheet(policy(PolicyRow(check="x", verdict="pass"))).verdict.endswith(
-        "all 1 check pass."
-    )
+    row = PolicyRow(check="x", verdict="pass")
+    assert policy_sheet(policy(row)).verdict.endswith(": the one check passes.")
+    assert policy_sheet(policy(row, row)).verdict.endswith(": all 2 checks pass.")
     assert "which is let pass" in policy_sheet(policy(optional)).verdict
 
 
