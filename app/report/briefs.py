@@ -26,7 +26,7 @@ from app.report.wording import (
 )
 
 _MOST_MODULES = 6
-_MOST_SHARES = 10
+_MOST_SHARES = 8
 _FIRST_LINES = 15
 
 
@@ -73,7 +73,7 @@ def _memory_brief(report: Report, memory: Memory, server: str) -> MemoryBrief:
                 line=legible(place_text(share.source)) if share.source else "no line known",
                 href=_line_href(server, memory.module, share.source),
                 size=size_text(share.bytes),
-                part=f"{share.bytes / peak.bytes:.0%}",
+                part=_part_text(share.bytes, peak.bytes),
             )
             for share in (() if peak is None else peak.shares)[:_MOST_SHARES]
             if peak is not None and peak.bytes
@@ -82,6 +82,10 @@ def _memory_brief(report: Report, memory: Memory, server: str) -> MemoryBrief:
         if server
         else "",
     )
+
+
+def _part_text(size: int, total: int) -> str:
+    return "under 1%" if 100 * size < total else f"{size / total:.0%}"
 
 
 def _memory_lead(memory: Memory) -> str:

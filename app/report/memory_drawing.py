@@ -289,7 +289,7 @@ def _size_ticks(largest: int) -> tuple[int, ...]:
 def _position_ticks(curve: MemoryCurve, canvas: Canvas) -> range:
     step = 1
     for factor in itertools.cycle((2, 2.5, 2)):
-        if curve.positions <= step * max(2, canvas.width // 130):
+        if curve.positions <= step * max(3, canvas.width // 130):
             break
         step = int(step * factor)
     return range(0, curve.positions, step)
