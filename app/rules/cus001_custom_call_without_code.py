@@ -25,13 +25,16 @@ xla/ffi/ffi_api.cc; NVIDIA/TransformerEngine#1024, jax-ml/jax#21807, jax-ml/jax-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from app.analysis.printed import targets_in
 from app.analysis.suspects import Place, with_target
-from app.model.facts import Facts
-from app.rules.naming import Named, named_instructions, suspects
+from app.model.facts import Diagnosis, Facts
+from app.rules.naming import Named, cited, named_instructions, suspects
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
+
+_MOST = 5
 
 
 def _calls(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
@@ -47,6 +50,23 @@ def _calls(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
 
 def _calls_of(target: str) -> Callable[[Module], Iterator[Place]]:
     return lambda module: with_target(module, rf"^{re.escape(target)}$")
+
+
+def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """The calls back into Python, of all modules, where the message is of such a call."""
+    if "allback" not in diagnosis.text:
+        return ()
+    own = (history for history in facts.modules if history.role != "autotuning")
+    return tuple(
+        islice(
+            (
+                cited(facts, history, history.last, computation, instruction, role="calls Python")
+                for history in own
+                for computation, instruction in with_target(history.last.module, "callback")
+            ),
+            _MOST,
+        )
+    )
 
 
 _story = partial(Story, names=_calls)
@@ -73,6 +93,7 @@ STORIES = {
         ),
         refs=("jax-ml/jax-triton#225",),
         unknown=("what the code behind the call does",),
+        suspects=_callbacks,
     ),
 }
 

@@ -13,16 +13,21 @@ from hlo_parser import Computation
 _MOST_BUFFERS = 5
 # Buffers below this part of the largest are no suspects.
 _SMALL = 20
+# Allocations below this are no program's large values.
+_ASKED = re.compile(
+    r"allocat\w* (?:request for )?[^\n]{0,40}?\(?(?P<bytes>\d{7,18}) ?(?:bytes|B\))"
+)
 
 
-def largest(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
+def largest(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     """The largest buffers at the peak where a buffer assignment is there, else the largest values.
 
-    The latter come from the newest text of the module that died, the largest first.
+    The latter come from the newest text of the module that died, the largest first. Where every
+    module was compiled to its end, those of the size that was asked for.
     """
     history = facts.failing
     if history is None:
-        return ()
+        return _of_the_size_asked_for(facts, diagnosis)
     profiles = facts.memory.get(history.id, ())
     peak = profiles[0].memory.peak if profiles else None
     if peak is None or not peak.largest:
@@ -33,6 +38,30 @@ def largest(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
         _cited(facts, history, dump, buffer) for buffer in peak.largest if buffer.bytes > enough
     )
     return tuple(islice((named for named in found if named is not None), _MOST_BUFFERS))
+
+
+def _of_the_size_asked_for(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """Values as large as the allocation that failed, or those of the program that needs as much."""
+    asked = {int(found["bytes"]) for found in _ASKED.finditer(diagnosis.text)}
+    own = [history for history in facts.modules if history.role != "autotuning"] if asked else []
+    for history in own:
+        dump = history.last
+        places = list(largest_values(dump.module))
+        alike = [place for place in places if place[1].shape.byte_size in asked]
+        needed = {
+            size
+            for profile in facts.memory.get(history.id, ())
+            for size in (profile.memory.total_bytes, *profile.memory.reserved.values())
+        }
+        role = "of the size that was asked for"
+        if not alike and asked & needed:
+            alike, role = places, "one of the largest values of the program that asked"
+        if alike:
+            return tuple(
+                cited(facts, history, dump, computation, instruction, role=role)
+                for computation, instruction in alike[:_MOST_BUFFERS]
+            )
+    return ()
 
 
 def _cited(

@@ -45,6 +45,21 @@ def _folded(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
 
 
 STORIES = {
+    "not-a-number": Story(
+        title="A result is not a number",
+        what="JAX checks results for NaN and infinity where jax_debug_nans or jax_debug_infs is "
+        "set. Mostly the program makes them itself; simplification may, where it replaces an "
+        "expression by one that is only nearly equal.",
+        tries=(
+            Try("Look at the operation that the message names, and at its inputs."),
+            Try("Leave the simplifier out, for a test.", "--xla_disable_hlo_passes=algsimp"),
+            Try("Compare with jax.disable_jit(), and with a run in float32 or on the CPU."),
+        ),
+        refs=("jax-ml/jax#38602",),
+        flags=("xla_allow_excess_precision", "xla_cpu_enable_fast_math"),
+        unknown=("whether the program makes it by itself: jax.disable_jit() tells",),
+        suspects=_folded,
+    ),
     "": Story(
         title="Numbers differ, and XLA simplifies arithmetic of this program",
         what="Simplification replaces some expressions by others that are only nearly equal.",
