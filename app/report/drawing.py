@@ -55,32 +55,36 @@ class LegendView:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneView:
-    """The life of one loop as a bar from its first text to its last."""
+class LaneMark:
+    """A mark on a lane at `at`, a share of its width in percent; `href` leads to the pass."""
 
-    label: str
-    place: str
-    x: float
-    y: float
-    bar_y: float
-    width: float
-    label_x: int
-    ends_early: bool
-    marks: tuple[MarkView, ...]
+    at: float
+    shape: EventGroup
+    title: str
     href: str
 
 
 @dataclass(frozen=True, slots=True)
+class LaneView:
+    """The life of one loop as a bar from its first text to its last, in percent of the width."""
+
+    name: str
+    note: str
+    depth: int
+    told: str
+    start: float
+    width: float
+    ends_early: bool
+    marks: tuple[LaneMark, ...]
+    href: str
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LanesView:
-    """All loops of one module over its passes."""
+    """All loops of one module over its passes; ticks stand at percents of the width."""
 
     module: str
-    width: int
-    height: int
-    top: int
-    bottom: int
-    place_x: int
-    label_y: int
     lanes: tuple[LaneView, ...]
     ticks: tuple[TickView, ...]
     legend: tuple[LegendView, ...]

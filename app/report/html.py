@@ -217,7 +217,7 @@ def _modules_with_passes(report: Report) -> list[tuple[int, Module]]:
 
 
 def _lanes(report: Report) -> tuple[LanesView, ...]:
-    anchors = loop_anchors(report)
+    anchors = {loop: f"#{anchor}" for loop, anchor in loop_anchors(report).items()}
     labels = module_labels(report)
     with_loops = {loop.module for loop in report.loops}
     return tuple(

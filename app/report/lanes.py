@@ -1,15 +1,15 @@
 """The loops of a module as lanes over its passes.
 
-Takes a module and its loops and gives a drawing in SVG coordinates: a bar from the first text that
-holds a loop to the last, a mark where a pass did something to it, inner loops below and to the
-right of outer ones.
+Takes a module and its loops and gives bars in percent of whatever width there is: from the first
+text that holds a loop to the last, a mark where a pass did something to it, inner loops below and
+to the right of outer ones.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from app.model.report import Loop, LoopEvent, Module
-from app.report.drawing import LanesView, LaneView, MarkView
+from app.report.drawing import LaneMark, LanesView, LaneView
 from app.report.passes import evenly_spaced, legend_of, pass_ticks
 from app.report.wording import (
     EVENT_GROUPS,
@@ -18,17 +18,13 @@ from app.report.wording import (
     counted,
     numbered_pass,
     place_text,
-    shortened,
 )
 
 MAX_LANES = 40
+_MAX_DEPTH = 4
+_LEAST_PERCENT = 0.3
 
-_WIDTH = 960
-_LEFT, _RIGHT, _TOP, _BOTTOM = 320, 16, 12, 28
-_LANE_HEIGHT = 30
-_BAR_HEIGHT = 8
-_MAX_LABEL = 20
-_INDENT = 12
+Href = Callable[[int], str]
 
 
 def nested_order(loops: Iterable[Loop]) -> tuple[tuple[Loop, int], ...]:
@@ -56,71 +52,89 @@ def nested_order(loops: Iterable[Loop]) -> tuple[tuple[Loop, int], ...]:
 
 
 def lanes_view(
-    module: Module, label: str, loops: tuple[Loop, ...], anchors: dict[str, str]
+    module: Module,
+    label: str,
+    loops: tuple[Loop, ...],
+    hrefs: dict[str, str],
+    *,
+    here: str = "",
+    pass_href: Href | None = None,
+    most: int = MAX_LANES,
 ) -> LanesView:
-    """The lanes of one module, called `label`; `anchors` are the places of loops in the page."""
+    """The lanes of one module, called `label`.
+
+    Args:
+        module: the module.
+        label: what it is called.
+        loops: those of all modules.
+        hrefs: where the name of a loop leads, by its id.
+        here: the id of the loop that is shown beside.
+        pass_href: where a mark leads, by the position of its text.
+        most: more loops than these are counted and not drawn.
+    """
     ordered = nested_order(loop for loop in loops if loop.module == module.id)
-    shown = ordered[:MAX_LANES]
-    right = _WIDTH - _RIGHT
-    x_of = evenly_spaced(len(module.dumps), _LEFT, right)
-    lanes: list[LaneView] = []
-    for row, (loop, depth) in enumerate(shown):
-        y = _TOP + _LANE_HEIGHT * row + _LANE_HEIGHT / 2
-        start, end = x_of(loop.first_dump), x_of(loop.last_dump)
-        lanes.append(
-            LaneView(
-                label=shortened(loop.name, _MAX_LABEL - 2 * min(depth, 4)),
-                place=shortened(place_text(loop.source), _MAX_LABEL) if loop.source else "",
-                x=start,
-                y=y,
-                bar_y=y - _BAR_HEIGHT / 2,
-                width=round(max(end - start, 2), 1),
-                label_x=8 + _INDENT * min(depth, 4),
-                ends_early=loop.last_dump < len(module.dumps) - 1,
-                marks=_marks(module, loop, x_of(0), right, y),
-                href=f"#{anchors[loop.id]}" if loop.id in anchors else "",
-            )
+    shown = ordered[:most]
+    at = evenly_spaced(len(module.dumps), 0, 100)
+    lanes = tuple(
+        LaneView(
+            name=loop.name,
+            note=place_text(loop.source) if loop.source else "no line known",
+            depth=min(depth, _MAX_DEPTH),
+            told=_told(module, loop),
+            start=at(loop.first_dump),
+            width=max(round(at(loop.last_dump) - at(loop.first_dump), 1), _LEAST_PERCENT),
+            ends_early=loop.last_dump < len(module.dumps) - 1,
+            marks=_marks(module, loop, at, pass_href),
+            href=hrefs.get(loop.id, ""),
+            here=loop.id == here,
         )
-    height = _TOP + _LANE_HEIGHT * len(shown) + _BOTTOM
+        for loop, depth in shown
+    )
     left_out = len(ordered) - len(shown)
     return LanesView(
         module=label,
-        width=_WIDTH,
-        height=height,
-        top=_TOP,
-        bottom=height - _BOTTOM,
-        place_x=_LEFT - 12,
-        label_y=height - 8,
-        lanes=tuple(lanes),
-        ticks=pass_ticks(module.dumps, x_of),
+        lanes=lanes,
+        ticks=pass_ticks(module.dumps, at),
         legend=legend_of(mark.shape for lane in lanes for mark in lane.marks),
         note=f"{counted(left_out, 'loop')} more not drawn." if left_out else "",
     )
 
 
-def _marks(module: Module, loop: Loop, left: float, right: float, y: float) -> tuple[MarkView, ...]:
-    x_of = evenly_spaced(len(module.dumps), left, right)
+def _told(module: Module, loop: Loop) -> str:
+    """The lane in words, for those who do not see it."""
+    dumps = module.dumps
+    if loop.last_dump >= len(dumps):
+        return loop.name
+    events = counted(len(loop.events), "event")
+    first, last = numbered_pass(dumps[loop.first_dump]), numbered_pass(dumps[loop.last_dump])
+    return f"{loop.name} from {first} to {last}, {events}"
+
+
+def _marks(
+    module: Module, loop: Loop, at: Callable[[int], float], pass_href: Href | None
+) -> tuple[LaneMark, ...]:
     by_dump: dict[int, list[LoopEvent]] = defaultdict(list)
     for event in loop.events:
         by_dump[event.dump].append(event)
     order = list(GROUP_WORDS)
     return tuple(
-        MarkView(
-            x=x_of(dump),
-            y=y,
+        LaneMark(
+            at=at(dump),
             shape=min((EVENT_GROUPS[event.kind] for event in events), key=order.index),
             title="\n".join(
                 [
                     f"{loop.name}, {numbered_pass(module.dumps[dump])}",
-                    *(_event_line(event) for event in events),
+                    *(event_line(event) for event in events),
                 ]
             ),
+            href=pass_href(dump) if pass_href and dump else "",
         )
         for dump, events in sorted(by_dump.items())
         if dump < len(module.dumps)
     )
 
 
-def _event_line(event: LoopEvent) -> str:
+def event_line(event: LoopEvent) -> str:
+    """One event with its evidence: `trip count changed: 4 -> 3`."""
     word = EVENT_WORDS[event.kind]
     return f"{word}: {event.detail}" if event.detail else word

@@ -75,10 +75,14 @@ def _loop_view(
     return LoopView(
         anchor=f"loop-{position}",
         name=loop.name,
+        module=labels.get(loop.module, ""),
+        href=f"{server}/loops?{urlencode({'loop': loop.id}, errors='replace')}"
+        if comparable
+        else "",
         depth=min(depth, 4),
         place=place_text(loop.source) if loop.source else "no line known",
         trips="unknown" if loop.trip_count is None else f"{loop.trip_count:,}",
-        facts=_loop_facts(
+        facts=loop_facts(
             loop, module, labels.get(loop.module, ""), names.get(loop.parent or "", "")
         ),
         op_name=loop.op_name or "",
@@ -88,13 +92,16 @@ def _loop_view(
             first=MAX_EVENTS,
             most=MAX_EVENTS,
         ),
-        graph_href=f"{server}/graph?{urlencode({'loop': loop.id})}" if comparable else "",
+        graph_href=f"{server}/graph?{urlencode({'loop': loop.id}, errors='replace')}"
+        if comparable
+        else "",
     )
 
 
-def _loop_facts(
+def loop_facts(
     loop: Loop, module: Module | None, label: str, parent: str
 ) -> tuple[tuple[str, str], ...]:
+    """What is known of a loop, in pairs of label and text; `parent` is the loop around it."""
     how = _TRIPS_HOW.get(loop.trip_count_how or "", loop.trip_count_how or "")
     facts = (
         ("Written as", loop.construct or ""),

@@ -221,10 +221,15 @@ class LoopEventView:
 
 @dataclass(frozen=True, slots=True)
 class LoopView:
-    """One loop and what the passes did to it."""
+    """One loop and what the passes did to it.
+
+    `module` is "" where all loops are of one; `href` is its own page, "" where there is no server.
+    """
 
     anchor: str
     name: str
+    module: str
+    href: str
     depth: int
     place: str
     trips: str

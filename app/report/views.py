@@ -6,12 +6,13 @@ Knows the addresses below the report's own and the words for them; makes no page
 from dataclasses import dataclass
 from typing import Literal
 
-View = Literal["report", "passes", "diff", "collectives", "source", "memory", "graph"]
+View = Literal["report", "passes", "diff", "loops", "collectives", "source", "memory", "graph"]
 
 _PATHS: dict[View, tuple[str, str]] = {
     "report": ("", "Report"),
     "passes": ("/passes", "Passes"),
     "diff": ("/diff", "Diff"),
+    "loops": ("/loops", "Loops"),
     "collectives": ("/collectives", "Collectives"),
     "source": ("/source", "Source"),
     "memory": ("/memory", "Memory"),

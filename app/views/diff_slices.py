@@ -114,6 +114,11 @@ class PaneReader:
             return head
         return self._defined(side, head).get(instruction, head)
 
+    def rows_of(self, side: int, computation: str) -> range:
+        """The rows of a computation, its head first; none where the side has no such one."""
+        head = self._computations[side].get(computation)
+        return range(0) if head is None else range(head, self._rows_of(head).stop)
+
     def row_at(self, side: int, line: int) -> int | None:
         """The row that holds a 1-based line of a text, or the nearest above it."""
         here = [(at, row) for row, at in enumerate(self._lines[side]) if 0 < at <= line]

@@ -1,4 +1,4 @@
-"""Pages of what passes did: two texts side by side with their rows, and collectives."""
+"""Pages of what passes did: two texts side by side with their rows, curves, loops, collectives."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,10 +18,12 @@ from app.report.collectives import (
     modules_with_collectives,
 )
 from app.report.compare_panes import PanePlace, chosen_texts, panes_page
+from app.report.loops_page import LoopsPlace, chosen_loop, chosen_rewrite, loops_page
 from app.report.passes_page import PassesPlace, chosen_pass, passes_page
 from app.report.verdict import main_module
 from app.store import Problem
 from app.views.collectives_schedule import Schedule, schedules_of
+from app.views.diff_loop import BodyRows, body_of, body_rows, name_at
 from app.views.diff_panes import PaneRows
 from app.views.diff_slices import MAX_ROWS, PaneReader
 from app.web.guard import client_of
@@ -78,6 +80,25 @@ class _Asked:
         ):
             text = bundle.parse(module.id, len(module.dumps) - 1)
         return schedules_of(text, report.collectives, module.id), ()
+
+    def rewrite(self, place: LoopsPlace) -> tuple[PaneReader | None, BodyRows | None]:
+        """The body of a loop before and after the pass of the place; raises as `panes`."""
+        dumps, event = place.module.dumps, place.event
+        texts = event - 1, event
+        if not 0 < event < len(dumps) or sum(dumps[i].bytes for i in texts) > MAX_BYTES_IN_PLACE:
+            return None, None
+        reader = self.panes(place.module.id, texts)
+        services = self.services
+        held = bundle_attachment(find_report(services, self.report_id))
+        with (
+            services.view_slots.hold(self.client),
+            services.shelf.borrow(held.blob, services.store.blobs.path(held.blob)) as bundle,
+        ):
+            before, after = (
+                body_of(bundle.parse(place.module.id, index), name_at(place.loop, index))
+                for index in texts
+            )
+        return reader, body_rows(reader, before, after)
 
     def panes(self, module_id: str, texts: tuple[int, int]) -> PaneReader:
         """The two texts side by side, aligned now or lately; raises as `Bundle.parse`."""
@@ -196,6 +217,33 @@ def passes(
         all=everything,
     )
     return HTMLResponse(passes_page(report, place, base_context={"site": Site()}))
+
+
+@router.api_route("/loops", methods=["GET", "HEAD"])
+def loops(
+    asked: InAsked,
+    report_id: str,
+    loop: Name = "",
+    module: Name = "",
+    event: Annotated[str, Query(pattern="^[0-9]{0,7}$")] = "",
+) -> HTMLResponse:
+    """A page with the loops of a module: over its passes, and one of them in full."""
+    report = asked.report()
+    chosen = chosen_loop(report, loop, module)
+    if chosen is None:
+        raise NotFound(
+            f"there is no loop {loop!r} in this report" if loop else "no loop was read",
+            next_step="The report lists all loops.",
+        )
+    place = LoopsPlace(
+        report=f"/r/{report_id}",
+        module=module_asked(report, chosen.module),
+        loop=chosen,
+        event=chosen_rewrite(chosen, int(event) if event else None),
+    )
+    reader, body = asked.rewrite(place)
+    page = loops_page(report, place, reader=reader, body=body, base_context={"site": Site()})
+    return HTMLResponse(page)
 
 
 @router.api_route("/collectives", methods=["GET", "HEAD"])

@@ -292,7 +292,7 @@ export class PaneList {
     if (this.needle && side.text.toLowerCase().includes(this.needle)) text.classList.add("found");
     cell.append(line, shown, text);
     if (typeof side.elsewhere === "number") {
-      const badge = /** @type {HTMLAnchorElement} */ (made("a", "badge", "↗"));
+      const badge = /** @type {HTMLAnchorElement} */ (made("a", "pane-badge", "↗"));
       badge.title = "its other place";
       badge.setAttribute("aria-label", "other place");
       badge.href = this.address.row(side.elsewhere);
@@ -300,7 +300,7 @@ export class PaneList {
       badge.tabIndex = -1;
       cell.append(badge);
     } else if ((side.times ?? 0) > 1) {
-      cell.append(made("span", "badge", `edit ${side.edit}: ${side.times?.toLocaleString("en")} times`));
+      cell.append(made("span", "pane-badge", `edit ${side.edit}: ${side.times?.toLocaleString("en")} times`));
     }
     this.widest = Math.max(this.widest, side.text.length);
     return cell;
