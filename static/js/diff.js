@@ -4,15 +4,13 @@
  * Rows come from the server as they are needed; the page is readable without this.
  */
 
-import { LINE_PIXELS, PaneList, drawnText, made } from "./diff_list.js";
-import { KINDS } from "./diff_pieces.js";
+import { drawnDetail } from "./diff_detail.js";
+import { LINE_PIXELS, PaneList } from "./diff_list.js";
 import { Layout } from "./diff_rows.js";
 import { fetched, RowStore } from "./diff_store.js";
 import { one } from "./elements.js";
 import { isForThePage } from "./keys.js";
 import { visible } from "./report_visible.js";
-
-/** @typedef {import("./diff_pieces.js").Row} Row */
 
 const ACROSS_PIXELS = 120;
 const UPPER_SHARE = 0.3;
@@ -94,60 +92,12 @@ async function tell(row) {
   try {
     const found = await store.whole(row);
     if (row !== chosen) return;
-    drawDetail(found);
+    detail.replaceChildren(...drawnDetail(found, data, addressOf));
+    detail.hidden = false;
     list.bringMark(store.get(row) ?? found);
   } catch (error) {
     say(`The row was not loaded: ${error instanceof Error ? error.message : error}.`);
   }
-}
-
-/** @param {Row} row */
-function drawDetail(row) {
-  const parts = [];
-  for (const [name, side] of /** @type {const} */ ([["a", row.before], ["b", row.after]])) {
-    if (!side) continue;
-    const part = made("div", `detail-side kind-${side.kind}`);
-    const head = made("p", "note", `${name}, line ${side.line.toLocaleString("en")}: ${KINDS[side.kind][1]} `);
-    const text = /** @type {HTMLAnchorElement} */ (made("a", "", "text"));
-    text.href = `${data.texts[name === "a" ? 0 : 1]}${side.line}`;
-    const graph = /** @type {HTMLAnchorElement} */ (made("a", "", "graph"));
-    const query = new URLSearchParams(data.query);
-    const at = { module: query.get("module") ?? "", text: query.get(name) ?? "", line: String(side.line) };
-    graph.href = `${data.graph}?${new URLSearchParams(at)}`;
-    head.append(text, " ", graph);
-    if (typeof side.elsewhere === "number") {
-      const other = /** @type {HTMLAnchorElement} */ (made("a", "", "other place"));
-      other.href = addressOf(side.elsewhere);
-      other.dataset.row = String(side.elsewhere);
-      head.append(" ", other);
-    }
-    part.append(head, drawnText(side, addressOf, 0));
-    parts.push(part);
-  }
-  if (row.note) parts.push(made("p", "note", visible(row.note)));
-  const places = placesOf(row);
-  if (places) parts.push(places);
-  detail.replaceChildren(...parts);
-  detail.hidden = false;
-}
-
-/**
- * Links to the other rows of the same edit.
- * @param {Row} row
- */
-function placesOf(row) {
-  const number = row.after?.edit || row.before?.edit || 0;
-  const rows = (data.places[number] ?? []).filter((place) => place !== row.row);
-  if (!rows.length) return null;
-  const line = made("p", "note detail-places", "The same edit in rows ");
-  for (const place of rows.slice(0, 40)) {
-    const link = /** @type {HTMLAnchorElement} */ (made("a", "", String(place)));
-    link.href = addressOf(place);
-    link.dataset.row = String(place);
-    line.append(link, " ");
-  }
-  if (rows.length > 40) line.append(`and ${rows.length - 40} more`);
-  return line;
 }
 
 /** @param {1 | -1} step */

@@ -4,7 +4,7 @@
  * `diff_rows.js`, drawn from a store. Text of a dump reaches the page by `textContent` alone.
  */
 
-import { KINDS, piecesOf } from "./diff_pieces.js";
+import { drawnSide, made, waitingSide } from "./diff_draw.js";
 import { visible } from "./report_visible.js";
 
 /**
@@ -21,44 +21,6 @@ const CHARACTER_PIXELS = 7.25;
 // What line number, sign and badge take of a pane, with the word that differs.
 const SIDE_PIXELS = 200;
 
-/**
- * @param {string} tag
- * @param {string} className
- * @param {string} [text]
- */
-export function made(tag, className, text = "") {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  return element;
-}
-
-/**
- * The text of a side as elements; names lead to their rows.
- * @param {Side} side
- * @param {(row: number) => string} addressOf
- * @param {number} tabIndex of its links
- */
-export function drawnText(side, addressOf, tabIndex) {
-  const text = made("code", "text");
-  if (side.skipped) text.append("…");
-  for (const piece of piecesOf(side)) {
-    if (piece.row >= 0) {
-      const link = /** @type {HTMLAnchorElement} */ (made("a", piece.mark, piece.text));
-      link.href = addressOf(piece.row);
-      link.dataset.row = String(piece.row);
-      link.tabIndex = tabIndex;
-      text.append(link);
-    } else if (piece.mark) {
-      text.append(made("mark", piece.mark, piece.text));
-    } else {
-      text.append(piece.text);
-    }
-  }
-  if (side.left_out) text.append(` … ${side.left_out.toLocaleString("en")} characters more`);
-  return text;
-}
-
 /** Draws what is in sight of a scrolling element. */
 export class PaneList {
   /**
@@ -66,7 +28,7 @@ export class PaneList {
    * @param {HTMLElement} across bar that moves long lines where there are two columns
    * @param {Layout} layout
    * @param {RowStore} store
-   * @param {{row: (row: number) => string, line: (side: "a" | "b", line: number) => string}} address
+   * @param {import("./diff_draw.js").Addresses} address
    */
   constructor(frame, across, layout, store, address) {
     this.frame = frame;
@@ -245,13 +207,16 @@ export class PaneList {
     const found = this.store.get(item);
     if (!found) {
       element.classList.add("waiting");
-      element.append(this.waitingSide("a"), this.waitingSide("b"));
+      element.append(waitingSide("a"), waitingSide("b"));
       return element;
     }
     if (found.note) element.title = found.note;
     const sides = this.sidesOf(found);
     element.classList.toggle("two-lines", sides.length === 2 && this.layout.linesOf(item) === 2);
-    element.append(...sides.map(([name, side]) => this.drawnSide(name, side)));
+    for (const [name, side] of sides) {
+      element.append(drawnSide(name, side, this.address, this.needle));
+      this.widest = Math.max(this.widest, side?.text.length ?? 0);
+    }
     return element;
   }
 
@@ -264,46 +229,6 @@ export class PaneList {
     if (this.layout.columns === 2) return [["a", row.before], ["b", row.after]];
     if (this.layout.linesOf(row.row) === 2) return [["a", row.before], ["b", row.after]];
     return row.after ? [["b", row.after]] : [["a", row.before]];
-  }
-
-  /** @param {string} name */
-  waitingSide(name) {
-    const cell = made("span", `pane ${name}`, "…");
-    cell.setAttribute("role", "cell");
-    return cell;
-  }
-
-  /**
-   * @param {"a" | "b"} name
-   * @param {Side | null | undefined} side
-   */
-  drawnSide(name, side) {
-    const cell = made("span", `pane ${name} kind-${side ? side.kind : "none"}`);
-    cell.setAttribute("role", "cell");
-    if (!side) return cell;
-    const [sign, word] = KINDS[side.kind];
-    const line = /** @type {HTMLAnchorElement} */ (made("a", "line", String(side.line)));
-    line.href = this.address.line(name, side.line);
-    line.tabIndex = -1;
-    line.title = `${word}; opens the text at this line`;
-    const shown = made("span", "sign", sign);
-    shown.title = word;
-    const text = drawnText(side, this.address.row, -1);
-    if (this.needle && side.text.toLowerCase().includes(this.needle)) text.classList.add("found");
-    cell.append(line, shown, text);
-    if (typeof side.elsewhere === "number") {
-      const badge = /** @type {HTMLAnchorElement} */ (made("a", "pane-badge", "↗"));
-      badge.title = "its other place";
-      badge.setAttribute("aria-label", "other place");
-      badge.href = this.address.row(side.elsewhere);
-      badge.dataset.row = String(side.elsewhere);
-      badge.tabIndex = -1;
-      cell.append(badge);
-    } else if ((side.times ?? 0) > 1) {
-      cell.append(made("span", "pane-badge", `edit ${side.edit}: ${side.times?.toLocaleString("en")} times`));
-    }
-    this.widest = Math.max(this.widest, side.text.length);
-    return cell;
   }
 
   /** Room for the longest line seen, to be moved across. */
