@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.model.report import Source
+from app.model.source import Frame, Source
 
 _NAME = r"(?P<name>[A-Za-z_][\w\-]*+(?:\.[\w\-]+)*+)"
 # Who a message is about, by the words around the name.
@@ -47,6 +47,12 @@ _FROM_EQUALS = re.compile(r"(%[\w.\-]+) = [^\n]*")
 _METADATA = re.compile(r"metadata=\{(?P<fields>[^{}\n]*)\}")
 _OP_NAME = re.compile(r"op_name=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
 _SOURCE_FILE = re.compile(r"source_file=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
+_SUSPECTED = re.compile(r"Suspected Python Code Location:\n(?P<frames>(?: {2}[^\n]*(?:\n|$))+)")
+_SUSPECTED_FRAME = re.compile(
+    r"^ {2}(?P<file>[^\n]{1,1000}?):(?P<line>\d{1,9})(?::\d{1,9})? "
+    r"\[(?P<function>[^\]\n]{0,400})\]$",
+    re.M,
+)
 _SOURCE_LINE = re.compile(r"source_line=(?P<value>\d{1,9})")
 
 
@@ -104,7 +110,26 @@ def rendezvous_in(text: str) -> tuple[int | None, tuple[int, ...]]:
     )
 
 
+def suspected_place(text: str) -> Source | None:
+    """The place in Python that XLA itself suspects (from 0.10 on), with the frames around it."""
+    header = _SUSPECTED.search(text)
+    if header is None:
+        return None
+    frames = [
+        Frame(file=found["file"], line=int(found["line"]), function=found["function"])
+        for found in _SUSPECTED_FRAME.finditer(header["frames"])
+    ]
+    if not frames:
+        return None
+    first = frames[0]
+    return Source(
+        file=first.file, line=first.line, function=first.function, frames=tuple(frames[1:])
+    )
+
+
 def _printed(text: str) -> Iterator[PrintedInstruction]:
+    # Without metadata in the print it is the instruction that the message begins with.
+    suspected = suspected_place(text)
     for found in _PRINTED.finditer(text):
         metadata = _METADATA.search(found["rest"])
         fields = metadata["fields"] if metadata else ""
@@ -114,5 +139,8 @@ def _printed(text: str) -> Iterator[PrintedInstruction]:
             name=found["name"],
             opcode=found["opcode"],
             op_name=op_name["value"] if op_name else None,
-            source=Source(file=file["value"], line=int(line["value"])) if file and line else None,
+            source=Source(file=file["value"], line=int(line["value"]))
+            if file and line
+            else suspected,
         )
+        suspected = None

@@ -89,3 +89,19 @@ def test_words_of_an_assembler() -> None:
 )
 def test_the_name_of_a_rendezvous(text: str, found: tuple[int | None, tuple[int, ...]]) -> None:
     assert rendezvous_in(text) == found
+
+
+def test_the_place_that_xla_suspects_is_that_of_the_first_instruction() -> None:
+    text = (
+        "RET_CHECK failure (xla/hlo_verifier.cc:4) n == 8 : %psum.7 = f32[] all-reduce(%x), "
+        "channel_id=1\n\n\nSuspected Python Code Location:\n  /a/net.py:44:14 [body]\n"
+        "  /a/net.py:52 [<module>]\n\nFailed after pipeline-start"
+    )
+    (printed,) = printed_in(text)
+    assert printed.source is not None
+    assert (printed.source.file, printed.source.line, printed.source.function) == (
+        "/a/net.py",
+        44,
+        "body",
+    )
+    assert [(f.line, f.function) for f in printed.source.frames] == [(52, "<module>")]
