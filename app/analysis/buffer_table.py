@@ -136,7 +136,7 @@ class BufferTable:
         """Whether elements of the two stand at the same bytes."""
         here, there = self.buffers[operand].shape, self.buffers[result].shape
         return (
-            here.byte_size == there.byte_size
+            here.element_type == there.element_type
             and here.dimensions == there.dimensions
             and here.minor_to_major == there.minor_to_major
         )

@@ -24,6 +24,7 @@ Meaning = Literal["devices", "partitions", "replicas", "replicas_with_partitions
 # but no global ids; the others then name partitions.
 _OF_REPLICAS = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
 
+_COUNTS = {"num_partitions", "replica_count"}
 # Characters that a device takes in a text, with ample room.
 _LONGEST_DEVICE = 20
 _SOURCE = re.compile(r"(?:<=|device_ids=\()\s*+\[(\d{1,9}(?:,\d{1,9}){0,9})\]")
@@ -45,14 +46,20 @@ def meaning_of_groups(instruction: Instruction) -> Meaning:
 
 
 def devices_of(module: Module, instruction: Instruction, most: int = MOST_DEVICES) -> Groups:
-    """The groups as devices; () where there are no groups, one device, or more than `most`."""
+    """The groups as devices; () where there are no groups, one device, or more than `most`.
+
+    Texts before November 2023 do not say how many devices there are; then numbers are taken as they
+    stand.
+    """
     groups = instruction.replica_groups
+    numbers = None if groups is None else _numbers(groups, most)
+    if numbers is None:
+        return ()
+    if not _COUNTS & module.header.attributes.keys():
+        return numbers if any(any(group) for group in numbers) else ()
     replicas, partitions = module.header.replica_count, module.header.num_partitions
     everyone = replicas * partitions
-    if groups is None or not 1 < everyone <= most:
-        return ()
-    numbers = _numbers(groups, most)
-    if numbers is None:
+    if not 1 < everyone <= most:
         return ()
     match meaning_of_groups(instruction):
         case "devices":
@@ -93,7 +100,7 @@ def pairs_of(module: Module, instruction: Instruction, most: int = MOST_DEVICES)
         if (replicas > 1 and partitions > 1) or len(text) > _LONGEST_DEVICE * most:
             return ()
         pairs = tuple((int(found[1]), int(found[2])) for found in _PAIR.finditer(text))
-    if not 1 < replicas * partitions <= most or not 0 < len(pairs) <= most:
+    if replicas * partitions > most or not 0 < len(pairs) <= most:
         return ()
     if partitions == 1 or replicas == 1:
         return pairs

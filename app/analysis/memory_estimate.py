@@ -28,6 +28,7 @@ from app.model.memory import MemoryEstimate
 from hlo_parser import Shape
 
 _TILE = re.compile(r"T\(([\d,\s]{1,100})\)")
+_MOST_PAIRS = 400
 _PARTITIONING = "spmd-partitioning"
 
 
@@ -48,7 +49,7 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
         flow = BufferFlow(module)
     except TooMuchWork:
         return None
-    sets = _sets(flow)
+    sets = _moved_into_outputs(_sets(flow))
     fixed = [members for members in sets if members[0].role != "temp"]
     temporary = [members for members in sets if members[0].role == "temp"]
     allocations = [_allocation(number, members) for number, members in enumerate(fixed)]
@@ -107,6 +108,41 @@ def _sets(flow: BufferFlow) -> list[list[Buffer]]:
         else:
             members.append(buffer)
     return list(sets.values())
+
+
+def _moved_into_outputs(sets: list[list[Buffer]]) -> list[list[Buffer]]:
+    """The sets, temporaries put where an output lies before it is made, as far as they fit.
+
+    XLA goes through buffers from the largest to the smallest and looks for a place among those that
+    are reserved already (BufferAssigner::AssignSingleHloBuffer, xla/service/buffer_assignment.cc).
+    """
+    places: list[tuple[int, list[Buffer]]] = []
+    kept: list[list[Buffer]] = []
+    sized = [(max(_placed_bytes(each.shape) for each in members), members) for members in sets]
+    for size, members in sorted(sized, key=lambda one: (-one[0], one[1][0].role != "output")):
+        role = members[0].role
+        if role == "output":
+            places.append((size, members))
+        room = next(
+            (
+                held
+                for most, held in reversed(places)
+                if role == "temp" and size <= most and _are_apart(members, held)
+            ),
+            None,
+        )
+        if room is None:
+            kept.append(members)
+        else:
+            room += members
+    return kept
+
+
+def _are_apart(some: list[Buffer], others: list[Buffer]) -> bool:
+    """Whether no two of them are needed at once; not told for very many."""
+    if len(some) * len(others) > _MOST_PAIRS:
+        return False
+    return all(one.end < other.start or other.end < one.start for one in some for other in others)
 
 
 def _allocation(number: int, members: list[Buffer]) -> Allocation:

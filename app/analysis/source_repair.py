@@ -7,7 +7,7 @@ it was found, and none is better than the reason says. Given a history and its l
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.analysis.sources import repaired_source, source_of
@@ -80,11 +80,21 @@ class SourceRepairer:
         own = self._own(position, computation, instruction)
         if own is not None:
             return own
-        return (
-            self._of_operand(position, computation, instruction)
-            or self._of_users(position, computation, instruction)
-            or self._of_caller(position, computation)
-        )
+        return next(self.around(position, computation, instruction), None)
+
+    def around(
+        self, position: int, computation: Computation, instruction: Instruction
+    ) -> Iterator[Placed]:
+        """The places that what stands around an instruction suggests, the best first."""
+        operand = self._of_operand(position, computation, instruction)
+        if operand is not None:
+            yield operand
+        users = self._of_users(position, computation, instruction)
+        if users is not None:
+            yield users
+        caller = self._of_caller(position, computation)
+        if caller is not None:
+            yield caller
 
     def coverage(self, position: int) -> SourceCoverage:
         """How many instructions of the text at `position` have a place, by how it is known."""

@@ -48,13 +48,13 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
             f"%b = {KB} reverse(%a), dimensions={{0}}",
             "%d = f32[512]{0} concatenate(%a, %b), dimensions={0}",
             f"%e = {KB} slice(%d), slice={{[0:256]}}",
-            f"ROOT %r = {KB} dot(%e, %c), lhs_contracting_dims={{}}, rhs_contracting_dims={{}}",
+            "ROOT %r = f32[4]{0} dot(%e, %c), lhs_contracting_dims={}, rhs_contracting_dims={}",
         )
     )
-    assert memory.reserved == {"temp": 4096, "parameter": 1024, "output": 1024, "constant": 1024}
+    assert memory.reserved == {"temp": 4096, "parameter": 1024, "output": 16, "constant": 1024}
     peak = memory.peak
     assert peak is not None
-    assert (peak.bytes, peak.instruction, peak.position) == (4096 + 3072, "d", 4)
+    assert (peak.bytes, peak.instruction, peak.position) == (4096 + 2064, "d", 4)
     assert {buffer.instruction for buffer in peak.largest} == {"d", "x", "c", "a", "b", "r"}
     assert memory.total_bytes == peak.bytes
     assert memory.estimate is not None
@@ -69,10 +69,17 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
     ("lines", "size"),
     [
         # Element by element over an operand that nothing needs any more, and over one that is.
-        (("%b = K negate(%a)", "%c = K negate(%b)", "ROOT %r = K reverse(%c), dimensions={0}"), 1),
-        (("%b = K negate(%a)", "ROOT %r = K concatenate(%a, %b), dimensions={0}"), 2),
+        (
+            (
+                "%b = K negate(%a)",
+                "%c = K negate(%b)",
+                "ROOT %r = f32[4]{0} reverse(%c), dimensions={0}",
+            ),
+            1,
+        ),
+        (("%b = K negate(%a)", "ROOT %r = f32[4]{0} concatenate(%a, %b), dimensions={0}"), 2),
         # A result of other dimensions lies elsewhere.
-        (("%b = f32[16,16]{1,0} negate(%a)", "ROOT %r = K reverse(%b), dimensions={0}"), 2),
+        (("%b = f32[16,16]{1,0} negate(%a)", "ROOT %r = f32[4]{0} reverse(%b), dimensions={0}"), 2),
         # An update of a slice lies where its operand lay, however often.
         (
             (
@@ -80,7 +87,7 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
                 "%u = f32[1]{0} slice(%a), slice={[0:1]}",
                 "%b = K dynamic-update-slice(%a, %u, %i)",
                 "%c = K dynamic-update-slice(%b, %u, %i)",
-                "ROOT %r = K reverse(%c), dimensions={0}",
+                "ROOT %r = f32[4]{0} reverse(%c), dimensions={0}",
             ),
             1,
         ),
@@ -89,7 +96,7 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
             (
                 "%t = (K, K) tuple(%a, %a)",
                 "%b = K get-tuple-element(%t), index=1",
-                "ROOT %r = K reverse(%b), dimensions={0}",
+                "ROOT %r = f32[4]{0} reverse(%b), dimensions={0}",
             ),
             1,
         ),
@@ -99,7 +106,7 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
                 "%s = (K, K, u32[]) copy-start(%a)",
                 "%o = K reverse(%x), dimensions={0}",
                 "%d = K copy-done(%s)",
-                "ROOT %r = K concatenate(%d, %o), dimensions={0}",
+                "ROOT %r = f32[4]{0} concatenate(%d, %o), dimensions={0}",
             ),
             3,
         ),
@@ -107,7 +114,7 @@ def test_what_is_held_and_what_lives_at_the_peak() -> None:
             (
                 "%s = (K, f32[1024]{0}) all-gather-start(%a), dimensions={0}",
                 "%d = f32[1024]{0} all-gather-done(%s)",
-                "ROOT %r = K slice(%d), slice={[0:256]}",
+                "ROOT %r = f32[4]{0} slice(%d), slice={[0:256]}",
             ),
             5,
         ),
@@ -117,6 +124,19 @@ def test_who_shares_a_place(lines: tuple[str, ...], size: int) -> None:
     made = ("%a = K reverse(%x), dimensions={0}", *lines)
     found = temporaries(X, *(line.replace("K", KB) for line in made))
     assert found // 1024 == size
+
+
+def test_a_temporary_lies_where_the_output_comes_to_lie_later() -> None:
+    lines = (
+        X,
+        f"%a = {KB} reverse(%x), dimensions={{0}}",
+        "%b = f32[512]{0} concatenate(%a, %a), dimensions={0}",
+        "%c = f32[512]{0} reverse(%b), dimensions={0}",
+    )
+    assert temporaries(*lines, f"ROOT %r = {KB} slice(%c), slice={{[0:256]}}") == 4096
+    assert temporaries(*lines, "ROOT %r = f32[4]{0} slice(%c), slice={[0:4]}") == 4096
+    memory = estimate(entry(*lines, f"ROOT %r = {KB} slice(%c), slice={{[0:256]}}"))
+    assert memory.temp_values == 2
 
 
 LOOP = """%cond (q: (s32[], f32[256], f32[256])) -> pred[] {
@@ -151,12 +171,12 @@ def test_a_loop_keeps_its_state_in_one_place() -> None:
             f"%t = (s32[], {KB}, {KB}) tuple(%start, %a, %x)",
             f"%w = (s32[], {KB}, {KB}) while(%t), condition=%cond, body=%body",
             f"%left = {KB} get-tuple-element(%w), index=1",
-            f"ROOT %r = {KB} reverse(%left), dimensions={{0}}",
+            "ROOT %r = f32[4]{0} reverse(%left), dimensions={0}",
             before=LOOP,
         )
     )
-    # The accumulator and what is made inside, the counter and whether to go on.
-    assert memory.reserved["temp"] == 2048 + 4
+    # The accumulator and what is made inside; the counter lies where the output will.
+    assert memory.reserved["temp"] == 2048
     assert memory.reserved["parameter"] == 1024
     (counter, acc) = sorted(memory.loop_buffers, key=lambda buffer: buffer.element)
     assert (counter.element, acc.element, acc.writers) == (0, 1, ("sum",))
