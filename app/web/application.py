@@ -78,7 +78,7 @@ def create_app(
                 runner=runner,
                 upload_rate=Rate(settings.max_uploads_per_hour, 3600.0),
                 stopping=app.state.stopping,
-                own_folders=dict(own_folders or {}),
+                own_folders=own_folders or {},
             )
             stack.callback(services.shelf.close)
             stack.push_async_callback(run_in_threadpool, runner.stop)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +23,8 @@ class Services:
     """Settings, the store, the runner of jobs, and the counters that limits need.
 
     `own_folders` are, by report id, folders of the person who runs the server in which files that
-    the report names are looked up; an upload has none. `stopping` is set when the server is asked
-    to end: whatever waits gives up.
+    the report names are looked up; an upload has none, the program of a sample lies in one of
+    `sample_folders`. `stopping` is set when the server is asked to end: whatever waits gives up.
     """
 
     settings: Settings
@@ -31,7 +32,8 @@ class Services:
     runner: Runner
     upload_rate: Rate
     stopping: threading.Event
-    own_folders: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
+    own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
+    sample_folders: dict[str, Path] = field(default_factory=dict[str, Path])
     shelf: Shelf = field(default_factory=Shelf)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     # Held for an upload and not for an address: parts that come at once would be mixed.

@@ -1,6 +1,7 @@
 """Pages of a report beside its own: the program and memory, one address each below the report's."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from app.model.report import Report
 from app.model.source_lines import ProgramText
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
+from app.report.wording import file_name
 from app.views.source_files import matching_file
 from app.views.source_view import SourceText, source_text
 from app.web.rendering import Site
@@ -61,10 +63,16 @@ def source(
             report,
             place,
             found,
-            _program_text(bundle, services.own_folders.get(report_id, ())),
+            _program_text(bundle, _folders_of(services, report_id)),
             base_context={"site": Site()},
         )
     return HTMLResponse(page)
+
+
+def _folders_of(services: Services, report_id: str) -> tuple[Path, ...]:
+    """Where source files may be looked up: the owner's folders, or that of a sample."""
+    sample = services.sample_folders.get(report_id)
+    return services.own_folders.get(report_id, () if sample is None else (sample,))
 
 
 def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], ProgramText | None]:
@@ -76,7 +84,9 @@ def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], Pr
         if position is not None:
             lines = tuple(bundle.program_text(position).splitlines())
             return ProgramText(lines, f"{names[position]} of the upload")
-        return read_program([file], folders).get(file) if folders else None
+        found = read_program([file], folders).get(file) if folders else None
+        # Where it lies on this server is nobody's business but its owner's, who knows.
+        return None if found is None else replace(found, origin=f"{file_name(file)} on this server")
 
     return text_of
 

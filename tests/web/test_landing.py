@@ -72,6 +72,7 @@ def test_a_sample_opens_with_one_click_and_is_one_report_for_all(
     # The program of a sample is at hand, and stands beside its figures.
     other.goto(f"{url}/source")
     expect(other.locator("#L14 code")).to_contain_text("psum")
+    expect(other.locator(".source-notes")).to_contain_text("that of uneven_psum.py on this server")
 
 
 def test_a_pasted_text_is_a_dump_and_pasted_words_are_a_log(visit: Callable[..., Page]) -> None:
