@@ -38,17 +38,23 @@ _RAW_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": "The dump as it is: .tar.gz, .tar.zst, .tar, .zip, or one HLO text.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary", "minLength": 1}
+            }
+        },
     }
 }
 _FORM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
+    "anyOf": [{"required": ["dump"]}, {"required": ["log"]}],
     "properties": {
         "dump": {"type": "string", "format": "binary"},
         "log": {
             "type": "array",
-            "items": {"type": "string", "format": "binary"},
+            "minItems": 1,
+            "items": {"type": "string", "format": "binary", "minLength": 1},
             "description": "files or pasted text, repeatable",
         },
         "flags": {"type": "string", "description": "the run's XLA_FLAGS"},
@@ -69,13 +75,14 @@ _ANY_BODY: dict[str, Any] = {
         },
     }
 }
+# Two addresses that differ in the name of a parameter alone would be one to OpenAPI.
 _FILE_NAME: dict[str, Any] = {
     "parameters": [
         {
-            "name": "file_name",
+            "name": "report_id",
             "in": "path",
             "required": True,
-            "description": "the dump's file name, which curl adds to an address ending in a slash",
+            "description": "the dump's file name, which curl adds to an address ending in `/`",
             "schema": {"type": "string"},
         }
     ]
@@ -124,7 +131,7 @@ _CREATES: dict[str, Any] = {
     **_CREATES,
 )
 @router.put(
-    "/reports/{file_name}",
+    "/reports/{report_id}",
     operation_id="put_named_report",
     summary="Send a dump as the body, under its file's name",
     openapi_extra=_RAW_BODY | _FILE_NAME,
@@ -141,7 +148,7 @@ async def create_report(
 
     What a form has as fields, the address of a bare dump may have as parameters.
     """
-    name = words.name or request.path_params.get("file_name", "")
+    name = words.name or request.path_params.get("report_id", "")
     secrets = await take_upload(request, services, name=name)
     row = await run_in_threadpool(find_report, services, secrets.report_id)
     row = await settled(request, services, row, wait)
@@ -214,12 +221,17 @@ def get_report(report_id: str, services: InServices) -> Response:
         return Response(bundle.report_json(), media_type="application/json")
 
 
+def _schema_of(media_type: str) -> dict[str, Any]:
+    # Of JSON there are several forms, each with a description of its own elsewhere.
+    return {} if media_type.endswith("json") else {"type": "string"}
+
+
 @router.get(
     "/reports/{report_id}/report.{form}",
     response_class=Response,
     responses={
         **errors_of_stream(404, 409),
-        200: {"content": {kind: {"schema": {"type": "string"}} for kind in sorted(MEDIA_TYPES)}},
+        200: {"content": {kind: {"schema": _schema_of(kind)} for kind in sorted(MEDIA_TYPES)}},
     },
     operation_id="get_report_in_form",
     summary="The report in a form for CI, a bug thread or a mailbox",

@@ -61,5 +61,24 @@ def describe(app: FastAPI) -> dict[str, Any]:
         doubled = own.keys() & schemas.keys()
         assert not doubled, f"two values of the API have one name: {doubled}"
         schemas.update(own)
+        _demand_headers(made)
         app.openapi_schema = made
     return app.openapi_schema
+
+
+# What tus wants said. A request without it gets an answer in the words of tus, and not FastAPI's.
+_DEMANDED = {
+    "Tus-Resumable": {"enum": ["1.0.0"]},
+    "Upload-Length": {"pattern": "^[1-9][0-9]{0,9}$"},
+    "Upload-Offset": {"pattern": "^[0-9]{1,18}$"},
+}
+
+
+def _demand_headers(description: dict[str, Any]) -> None:
+    for methods in description["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                form = _DEMANDED.get(parameter["name"])
+                if form is not None:
+                    parameter["required"] = True
+                    parameter["schema"] = {"type": "string", **form}
