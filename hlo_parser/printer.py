@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from hlo_parser import patterns
-from hlo_parser.values import CALLEE_KEYS, names_from_text
+from hlo_parser.values import CALLEE_KEYS, in_one_row, names_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,6 @@ _INDEX_INTERVAL = 5
 _LAYOUT = re.compile(patterns.LAYOUT)
 _ODD_SHAPE = re.compile(r"//|/\*(?!index=\d+\*/)|[^\S ]")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n\r]*|\s+", re.S)
-_STRING_OR_BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|\s*[\n\r]\s*', re.S)
 _RESERVED = re.compile(
     r"(?:pred|token|opaque|[su](?:1|2|4|8|16|32|64)|c(?:64|128)|bf16|f(?:16|32|64)"
     r"|f[468]e\d++m\d++(?:b11)?+(?:fn|fnuz|fnu)?+"
@@ -106,7 +105,7 @@ class _Printer:
             # A line that starts with a brace would end the computation.
             if "\n" not in value or "//" in value:
                 return value
-            return _STRING_OR_BREAK.sub(lambda found: found[1] or " ", value)
+            return in_one_row(value)
         names = names_from_text(value)
         if not names:
             # A body in place of a name, as canonical texts have it.

@@ -36,6 +36,7 @@ CALLEE_KEYS = frozenset(
 _BODY = re.compile(
     rf"(?:{'|'.join(sorted(CALLEE_KEYS))})=\s*+\{{[^{{}}\"=]*+(?:=|\{{[^{{}}\"=]*+=)"
 )
+_STRING_OR_BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|(?<![ \t\f\v])[ \t\f\v]*+[\n\r]\s*+', re.S)
 _NAME = re.compile(r"%?([A-Za-z_][\w.\-]*+)", re.ASCII)
 _NAME_LIST = re.compile(r"\{[\s%\w.\-,]*+\}", re.ASCII)
 _INT = re.compile(r"-?\d++", re.ASCII)
@@ -196,14 +197,24 @@ def holds_body(attributes: str) -> bool:
 
 
 def config_from_text(text: str) -> object:
-    """Read `backend_config`: JSON when it is JSON, quoted or raw, else the unescaped string."""
+    """Read `backend_config`: JSON when it is JSON, quoted or raw, else the string.
+
+    A quoted one is unescaped; one in braces is brought into one row.
+    """
     plain = unquote(text)
     if not plain.lstrip().startswith(("{", "[")):
         return plain
     try:
         return json.loads(plain)
     except (ValueError, RecursionError):
-        return plain
+        return in_one_row(text) if text.startswith("{") else plain
+
+
+def in_one_row(text: str) -> str:
+    """The text with a blank for each line break outside of strings and the blanks around it."""
+    if "\n" not in text and "\r" not in text:
+        return text
+    return _STRING_OR_BREAK.sub(lambda found: found[1] or " ", text)
 
 
 _FRONTEND_ENTRY = re.compile(r"\s*+([\w.\-]++)\s*+=\s*+", re.ASCII)
