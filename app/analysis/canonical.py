@@ -4,8 +4,9 @@ Two texts have one digest when they hold the same graphs: opcodes, shapes with l
 attributes, who uses what, what is called; and, where a text is scheduled, the order in which it
 runs. Names, metadata, frame numbers, the numbers of channels, paths (also those inside kernels,
 see `canonical_payload`), the order of an unscheduled text and fingerprints that XLA prints of its
-own make no difference. Constants whose values are not printed count as equal. Text that was not
-understood counts as it stands. Digests are stable across processes and may be kept.
+own make no difference. Constants whose values are not printed count as equal. What the entry does
+not reach does not count; text that was not understood counts as it stands. Digests are stable
+across processes and may be kept.
 
 Spellings of one release are taken for granted, but for elements of tuples (`%t#2` or a
 get-tuple-element) and replica groups: texts of two releases rarely have one digest.
@@ -105,14 +106,16 @@ class Canonicalizer:
                 self._computations[key] = known
             found[computation.name] = known
         reached = self._reached(module)
+        # What nothing calls is dead, unless it was called by a line that was not understood.
+        counted = found.keys() if module.unparsed else reached
         digest = _of(
             _header_digest(module),
             found[module.entry.name].digest,
-            *sorted(c.digest for name, c in found.items() if name not in reached),
+            *sorted(found[name].digest for name in counted - reached),
             _NOTHING,
             *(_text(gap.text) for gap in module.unparsed),
             _NOTHING,
-            *_shared_channels(found.values()),
+            *_shared_channels(found[name] for name in counted if name in found),
         )
         return CanonicalModule(module, digest, found)
 

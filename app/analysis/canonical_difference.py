@@ -22,7 +22,8 @@ class FirstDifference:
     """Where two modules part; an instruction is None where one side has none in its place.
 
     `what` names the parts that differ: `order` where both computations hold the same operations in
-    another order, `header` where only the module's own line differs, else `opcode`, `shape`,
+    another order, `header` where only the module's own line differs, `not understood` where the
+    difference may be in lines that were not, else `opcode`, `shape`,
     `operands`, or keys of attributes; empty where each is the first that its own side has alone.
     """
 
@@ -51,7 +52,8 @@ def first_difference(before: CanonicalModule, after: CanonicalModule) -> FirstDi
         inside = [pair for pair in _calls(here, there) if pair not in seen]
         seen.update(inside)
         pending += reversed(inside)
-    return FirstDifference(*entries, None, None, ("header",))
+    unread = before.module.unparsed or after.module.unparsed
+    return FirstDifference(*entries, None, None, ("not understood",) if unread else ("header",))
 
 
 def _first_in(here: CanonicalComputation, there: CanonicalComputation) -> FirstDifference | None:
@@ -149,13 +151,29 @@ def _differing_parts(before: Instruction, after: Instruction) -> Iterator[str]:
 
 
 def _calls(here: CanonicalComputation, there: CanonicalComputation) -> Iterator[tuple[str, str]]:
-    """Callees of the steps that are equal but for what they call, in order."""
+    """Callees of the steps that are equal but for what they call, in order.
+
+    Calls whose counterpart is equal whatever its place are left out first: of several calls that
+    look alike from outside only those are paired that differ inside.
+    """
+    equal = Counter(here.digests) & Counter(there.digests)
     others: dict[Digest, list[Instruction]] = {}
-    for step, own in zip(there.steps, there.own, strict=True):
-        if step.callees:
-            others.setdefault(own, []).append(step)
-    for step, own in zip(here.steps, here.own, strict=True):
-        if step.callees and others.get(own):
+    for step, own in _differing_calls(there, Counter(equal)):
+        others.setdefault(own, []).append(step)
+    for step, own in _differing_calls(here, Counter(equal)):
+        if others.get(own):
             other = others[own].pop(0)
             for callee, counterpart in zip(step.callees, other.callees, strict=False):
                 yield callee.name, counterpart.name
+
+
+def _differing_calls(
+    computation: CanonicalComputation, equal: Counter[Digest]
+) -> Iterator[tuple[Instruction, Digest]]:
+    for step, own, digest in zip(
+        computation.steps, computation.own, computation.digests, strict=True
+    ):
+        if equal[digest]:
+            equal[digest] -= 1
+        elif step.callees:
+            yield step, own

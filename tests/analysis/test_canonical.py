@@ -169,6 +169,12 @@ def test_text_that_was_not_understood_counts() -> None:
     assert module_digest(broken) != module_digest(other)
 
 
+def test_what_nothing_calls_does_not_count() -> None:
+    dead = "%dead (q: f32[4]) -> f32[4] {\n  %q = f32[4]{0} parameter(0)\n  ROOT %z = f32[4]{0} "
+    dead += "all-reduce(%q), channel_id=3, replica_groups={}, to_apply=%add.1\n}\n\nENTRY"
+    assert digest(PLAIN.replace("ENTRY", dead)) == digest(PLAIN)
+
+
 def test_calls_in_a_circle_come_to_an_end() -> None:
     text = """\
 HloModule m
