@@ -1,16 +1,17 @@
 """Result shapes that a text leaves out, where they follow from the operands alone.
 
-Given an instruction's parts and the shapes of its operands as text, gives the text of its own
-shape, without layouts, or an empty one where that is not simple. XLA infers the same in
-xla/service/shape_inference.cc; nothing here checks that operands fit together.
+Given an opcode, its attributes and the shapes of its operands, gives the text of its own shape,
+without layouts; an empty one where that is not simple, and a reason where XLA infers none, so
+that it refuses the text (xla/service/shape_inference.cc). What XLA takes may still be refused by
+its verifier; nothing is judged where an operand's shape is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hlo_parser.shapes import Shape
+from hlo_parser.shapes import Shape, element_bits
 from hlo_parser.values import int_from_text, ints_from_text, names_from_text
 
 if TYPE_CHECKING:
@@ -19,87 +20,340 @@ if TYPE_CHECKING:
 RootShape = Callable[[str], str]
 """The shape of a computation's root by the computation's name; empty when not known."""
 
+
+class CannotInferError(Exception):
+    """XLA infers no shape; its text says why."""
+
+
+_NUMBERS = frozenset(("int", "float", "complex"))
+_ANY = _NUMBERS | {"pred"}
+_FLOAT = frozenset(("float",))
+_INT = frozenset(("int",))
+_BITS = frozenset(("pred", "int"))
+_TRANSCENDENTAL = (
+    "acos acosh asin asinh atanh cbrt cosh cosine exponential exponential-minus-one log "
+    "log-plus-one logistic rsqrt sine sinh sqrt tan tanh"
+)
+# Which kinds of elements an opcode of one operand takes; its result has the operand's shape.
+_UNARY = {
+    **dict.fromkeys(_TRANSCENDENTAL.split(), frozenset(("float", "complex"))),
+    **dict.fromkeys("ceil erf floor round-nearest-afz round-nearest-even".split(), _FLOAT),
+    **dict.fromkeys("abs negate sign".split(), _NUMBERS),
+    **dict.fromkeys("count-leading-zeros popcnt".split(), _INT),
+    "not": _BITS,
+    "is-finite": _FLOAT,
+}
+_SIGNED = frozenset(("abs", "sign"))
+_BINARY = {
+    **dict.fromkeys("add multiply maximum minimum compare".split(), _ANY),
+    **dict.fromkeys(
+        "subtract divide power remainder atan2 shift-left shift-right-arithmetic "
+        "shift-right-logical".split(),
+        _NUMBERS,
+    ),
+    **dict.fromkeys("and or xor".split(), _BITS),
+    "complex": _FLOAT,
+    "mulhi": _ANY,
+}
 _AS_FIRST = frozenset(
-    (
-        "abs acos acosh add and asin asinh atan2 atanh cbrt ceil cholesky clamp copy cosh cosine "
-        "count-leading-zeros divide domain erf exponential exponential-minus-one floor log "
-        "log-plus-one logistic maximum minimum multiply negate not opt-barrier or popcnt power "
-        "remainder reverse round-nearest-afz round-nearest-even rsqrt shift-left "
-        "shift-right-arithmetic shift-right-logical sign sine sinh sqrt subtract tan tanh while "
-        "xor dynamic-update-slice scatter add-dependency select-and-scatter mulhi"
-    ).split()
+    "add-dependency copy domain dynamic-update-slice opt-barrier select-and-scatter while".split()
 )
 _CALLS = {"call": "to_apply", "conditional": "branch_computations"}
 _PARTS = {"c64": "f32", "c128": "f64"}
+_COMPLEX = {"f32": "c64", "f64": "c128"}
+_WITHOUT_OPERANDS = {
+    "after-all": "token[]",
+    "partition-id": "u32[]",
+    "replica-id": "u32[]",
+}
 
 
 def result_shape(parts: InstructionParts, operands: list[str], root_shape: RootShape) -> str:
     """The shape of an instruction that prints none; empty when it cannot be told."""
-    if parts.opcode == "after-all":
-        return "token[]"
-    if parts.opcode in {"partition-id", "replica-id"}:
-        return "u32[]"
-    if parts.opcode in _CALLS or "true_computation" in parts.attributes:
-        key = _CALLS[parts.opcode] if "true_computation" not in parts.attributes else ""
-        names = names_from_text(parts.attributes.get(key or "true_computation", ""))
+    known = _WITHOUT_OPERANDS.get(parts.opcode)
+    if known is not None:
+        return known
+    if parts.opcode in _CALLS:
+        key = "true_computation" if "true_computation" in parts.attributes else None
+        names = names_from_text(parts.attributes.get(key or _CALLS[parts.opcode], ""))
         return root_shape(names[0]) if names else ""
     if not operands or not all(operands) or any(parts.operand_paths):
         return "()" if parts.opcode == "tuple" and not operands else ""
     if parts.opcode == "tuple":
         return f"({', '.join(operands)})"
-    shapes = [Shape(text) for text in operands]
-    if parts.opcode in _AS_FIRST:
-        index = 1 if parts.opcode == "clamp" else 0
-        return shapes[index].without_layout
-    if parts.opcode == "select":
-        return shapes[min(1, len(shapes) - 1)].without_layout
-    return _of_dimensions(parts, shapes)
-
-
-def _of_dimensions(parts: InstructionParts, shapes: list[Shape]) -> str:
-    """Shapes that have other dimensions or another type than the first operand."""
-    first, sizes = shapes[0], shapes[0].dimensions
-    listed = ints_from_text(parts.attributes.get("dimensions", ""))
-    if first.is_dynamic or any(not 0 <= number < max(len(sizes), 1) for number in listed):
+    try:
+        return inferred(parts.opcode, parts.attributes, [Shape(text) for text in operands])
+    except CannotInferError:
         return ""
-    match parts.opcode:
-        case "get-tuple-element":
-            index = int_from_text(parts.attributes.get("index", ""))
-            elements = first.elements
-            return elements[index].text if index is not None and index < len(elements) else ""
-        case "compare" | "is-finite":
-            return _array("pred", sizes)
-        case "real" | "imag":
-            return _array(_PARTS.get(first.element_type, first.element_type), sizes)
-        case "complex":
-            return _array({"f32": "c64", "f64": "c128"}.get(first.element_type, ""), sizes)
-        case "transpose":
-            return _array(first.element_type, tuple(sizes[number] for number in listed))
-        case "get-dimension-size":
-            return "s32[]"
-        case "reduce" if len(shapes) == 2:
-            kept = tuple(size for number, size in enumerate(sizes) if number not in listed)
-            return _array(first.element_type, kept)
-        case "dot" if len(shapes) == 2:
-            return _dot(parts, first, shapes[1])
-        case _:
-            return ""
 
 
-def _dot(parts: InstructionParts, left: Shape, right: Shape) -> str:
-    def numbers(key: str) -> tuple[int, ...]:
-        return ints_from_text(parts.attributes.get(key, ""))
+def inferred(opcode: str, attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    """The shape that follows from the operands; empty when it is not simple.
 
-    batch = numbers("lhs_batch_dims")
-    if any(number >= len(left.dimensions) for number in batch):
+    Raises CannotInferError where XLA infers none.
+    """
+    first = shapes[0]
+    if opcode in _AS_FIRST:
+        return first.without_layout
+    if opcode in _UNARY and len(shapes) == 1:
+        _expect_kind(opcode, first, _UNARY[opcode])
+        if opcode == "is-finite":
+            return _array("pred", first)
+        is_size = opcode == "abs" and first.element_type in _PARTS
+        return _array(_PARTS[first.element_type], first) if is_size else first.without_layout
+    if opcode in _BINARY and len(shapes) == 2:
+        return _binary(opcode, first, shapes[1])
+    rule = _RULES.get(opcode)
+    return "" if rule is None else rule(attributes, shapes)
+
+
+def _kind_of(element_type: str) -> str:
+    if element_type == "pred":
+        return "pred"
+    if element_type in _PARTS:
+        return "complex"
+    return "int" if element_type.rstrip("0123456789") in {"s", "u"} else "float"
+
+
+def _expect_kind(opcode: str, shape: Shape, kinds: frozenset[str]) -> None:
+    if shape.kind != "array":
+        raise CannotInferError(f"{opcode} takes arrays, found {shape.without_layout}")
+    is_unsigned = opcode in _SIGNED and shape.element_type.startswith("u")
+    if is_unsigned or _kind_of(shape.element_type) not in kinds:
+        raise CannotInferError(f"{opcode} takes no elements of type {shape.element_type}")
+
+
+def _binary(opcode: str, left: Shape, right: Shape) -> str:
+    kinds = _BINARY[opcode]
+    _expect_kind(opcode, left, _ANY)
+    _expect_kind(opcode, right, _ANY)
+    types = left.element_type, right.element_type
+    if {_kind_of(types[0])} - kinds or (kinds == _NUMBERS and types[1] == "pred"):
+        raise CannotInferError(f"{opcode} takes no elements of type {types[0]} and {types[1]}")
+    if not same_precision_aside(*types) or (opcode == "complex" and _complex_of(*types) is None):
+        raise CannotInferError(f"{opcode} of {types[0]} and {types[1]}")
+    sizes = _broadcast_sizes(opcode, left, right)
+    if sizes is None:
         return ""
-    taken = {*batch, *numbers("lhs_contracting_dims")}
-    other = {*numbers("rhs_batch_dims"), *numbers("rhs_contracting_dims")}
-    sizes = [left.dimensions[number] for number in batch]
-    sizes += [size for number, size in enumerate(left.dimensions) if number not in taken]
-    sizes += [size for number, size in enumerate(right.dimensions) if number not in other]
-    return _array(left.element_type, tuple(sizes))
+    if opcode == "compare":
+        return _array("pred", sizes)
+    if opcode == "complex":
+        return _array(_complex_of(*types) or "", sizes)
+    widths = [element_bits(element_type) for element_type in types]
+    if types[0] != types[1] and widths[0] == widths[1]:
+        return ""
+    return _array(types[widths[1] > widths[0]], sizes)
 
 
-def _array(element_type: str, sizes: tuple[int, ...]) -> str:
+def _complex_of(real: str, imaginary: str) -> str | None:
+    return _COMPLEX.get(real) if real == imaginary else None
+
+
+def same_precision_aside(left: str, right: str) -> bool:
+    """Whether two element types are one, or both floating-point."""
+    return left == right or _kind_of(left) == _kind_of(right) == "float"
+
+
+def _broadcast_sizes(opcode: str, left: Shape, right: Shape) -> tuple[int, ...] | None:
+    """The sizes of both: a scalar and a size of 1 stretch; None where they are not static."""
+    if not left.dimensions or not right.dimensions:
+        longer = left if left.dimensions else right
+        return None if longer.is_dynamic else longer.dimensions
+    pairs = list(zip(left.dimensions, right.dimensions, strict=False))
+    if len(left.dimensions) != len(right.dimensions) or any(
+        one != other and 1 not in (one, other) and -1 not in (one, other) for one, other in pairs
+    ):
+        raise CannotInferError(f"{opcode} of {left.without_layout} and {right.without_layout}")
+    return None if left.is_dynamic or right.is_dynamic else tuple(map(max, pairs))
+
+
+def _array(element_type: str, sizes: tuple[int, ...] | Shape) -> str:
+    if isinstance(sizes, Shape):
+        if sizes.is_dynamic:
+            return f"{element_type}{sizes.without_layout.removeprefix(sizes.element_type)}"
+        sizes = sizes.dimensions
     return f"{element_type}[{','.join(map(str, sizes))}]" if element_type else ""
+
+
+def _listed(attributes: Mapping[str, str], shape: Shape, key: str = "dimensions") -> list[int]:
+    """The dimensions an attribute lists; raises CannotInferError for those there are not."""
+    numbers = list(ints_from_text(attributes.get(key, "")))
+    if shape.kind != "array" or any(not 0 <= n < len(shape.dimensions) for n in numbers):
+        raise CannotInferError(f"{key} are not those of {shape.without_layout}")
+    return numbers
+
+
+def _select(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    which, left, right = (shapes * 3)[:3] if len(shapes) < 3 else shapes[:3]
+    for shape in (left, right):
+        _expect_kind("select", shape, _ANY)
+    if not same_precision_aside(left.element_type, right.element_type):
+        raise CannotInferError(f"select of {left.without_layout} and {right.without_layout}")
+    if left.is_dynamic or right.is_dynamic or which.is_dynamic:
+        return left.without_layout if left.without_layout == right.without_layout else ""
+    if left.dimensions != right.dimensions:
+        raise CannotInferError(f"select of {left.without_layout} and {right.without_layout}")
+    if which.element_type != "pred" or (which.dimensions and which.dimensions != left.dimensions):
+        raise CannotInferError(f"select by {which.without_layout} of {left.without_layout}")
+    wider = element_bits(right.element_type) > element_bits(left.element_type)
+    return (right if wider else left).without_layout
+
+
+def _clamp(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    if len(shapes) != 3:
+        return ""
+    least, value, most = shapes
+    types = {shape.element_type for shape in shapes}
+    if any(shape.kind != "array" for shape in shapes) or not all(
+        same_precision_aside(value.element_type, element_type) for element_type in types
+    ):
+        raise CannotInferError(f"clamp of {', '.join(sorted(types))}")
+    for bound in (least, most):
+        is_known = not (bound.is_dynamic or value.is_dynamic)
+        if is_known and bound.dimensions and bound.dimensions != value.dimensions:
+            raise CannotInferError(f"clamp of {value.without_layout} by {bound.without_layout}")
+    return value.without_layout if len(types) == 1 else ""
+
+
+def _element(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    index = int_from_text(attributes.get("index", ""))
+    elements = shapes[0].elements
+    return elements[index].text if index is not None and 0 <= index < len(elements) else ""
+
+
+def _part(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    _expect_kind("real or imag", shapes[0], _FLOAT | {"complex"})
+    return _array(_PARTS.get(shapes[0].element_type, shapes[0].element_type), shapes[0])
+
+
+def _transpose(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    numbers = _listed(attributes, shapes[0])
+    if sorted(numbers) != list(range(len(shapes[0].dimensions))):
+        raise CannotInferError(f"dimensions are no order of those of {shapes[0].without_layout}")
+    if shapes[0].is_dynamic:
+        return ""
+    sizes = shapes[0].dimensions
+    return _array(shapes[0].element_type, tuple(sizes[number] for number in numbers))
+
+
+def _broadcast(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    # What it lists are sizes here, put in front (shape_inference.cc, InferBroadcastShape).
+    sizes = ints_from_text(attributes.get("dimensions", ""))
+    if not sizes or shapes[0].is_dynamic:
+        return "" if sizes else shapes[0].without_layout
+    return _array(shapes[0].element_type, (*sizes, *shapes[0].dimensions))
+
+
+def _dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    _listed(attributes, shapes[0])
+    return "s32[]"
+
+
+def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    arrays, starts = shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
+    numbers = _listed(attributes, arrays[0])
+    if arrays[0].is_dynamic or any(shape.dimensions for shape in starts):
+        return ""
+    kept = tuple(s for number, s in enumerate(arrays[0].dimensions) if number not in numbers)
+    told = [_array(shape.element_type, kept) for shape in starts]
+    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+
+
+def _together(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    """All arrays of a sort; they have one size."""
+    sizes = {shape.dimensions for shape in shapes}
+    if len(sizes) > 1 and not any(shape.is_dynamic for shape in shapes):
+        raise CannotInferError("the arrays of a sort have one size")
+    told = [shape.without_layout for shape in shapes]
+    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+
+
+def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    told = [shape.without_layout for shape in shapes[: len(shapes) // 2]]
+    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+
+
+def _concatenate(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    numbers = _listed(attributes, shapes[0])
+    if any(shape.is_dynamic for shape in shapes) or len(numbers) != 1:
+        return ""
+    types = {shape.element_type for shape in shapes}
+    if not all(same_precision_aside(shapes[0].element_type, word) for word in types):
+        raise CannotInferError(f"concatenate of {', '.join(sorted(types))}")
+    sizes = list(shapes[0].dimensions)
+    at = numbers[0]
+    for shape in shapes[1:]:
+        others = shape.dimensions
+        if (*others[:at], *others[at + 1 :]) != (*sizes[:at], *sizes[at + 1 :]):
+            raise CannotInferError(f"concatenate of arrays that differ beside dimension {at}")
+        sizes[at] += others[at]
+    return _array(shapes[0].element_type, tuple(sizes)) if len(types) == 1 else ""
+
+
+def _square(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    sizes = shapes[0].dimensions
+    _expect_kind("cholesky", shapes[0], _FLOAT | {"complex"})
+    if len(sizes) < 2 or (sizes[-1] != sizes[-2] and not shapes[0].is_dynamic):
+        raise CannotInferError(f"cholesky of {shapes[0].without_layout}")
+    return shapes[0].without_layout
+
+
+def _dot(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    left, right = shapes[0], shapes[1] if len(shapes) > 1 else shapes[0]
+    batch, other_batch, contracted, other_contracted = (
+        _listed(attributes, right if key.startswith("rhs") else left, key)
+        for key in (
+            "lhs_batch_dims",
+            "rhs_batch_dims",
+            "lhs_contracting_dims",
+            "rhs_contracting_dims",
+        )
+    )
+    if len(contracted) != len(other_contracted) or len(batch) != len(other_batch):
+        raise CannotInferError("dot takes as many dimensions of both operands")
+    for one, other in zip((*batch, *contracted), (*other_batch, *other_contracted), strict=True):
+        sizes = left.dimensions[one], right.dimensions[other]
+        if sizes[0] != sizes[1] and not (left.is_dynamic or right.is_dynamic):
+            raise CannotInferError(f"dot of {left.without_layout} and {right.without_layout}")
+    if left.is_dynamic or right.is_dynamic or left.element_type != right.element_type:
+        return ""
+    told = [left.dimensions[number] for number in batch]
+    taken, other_taken = {*batch, *contracted}, {*other_batch, *other_contracted}
+    told += [size for number, size in enumerate(left.dimensions) if number not in taken]
+    told += [size for number, size in enumerate(right.dimensions) if number not in other_taken]
+    return _array(left.element_type, tuple(told))
+
+
+def _reverse(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    numbers = _listed(attributes, shapes[0])
+    if len(set(numbers)) < len(numbers):
+        raise CannotInferError("dimensions has one twice")
+    return shapes[0].without_layout
+
+
+def _pad(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    rank = attributes.get("padding", "").count("x") + 1
+    if shapes[0].kind != "array" or rank != len(shapes[0].dimensions):
+        raise CannotInferError(f"padding of {rank} dimensions for {shapes[0].without_layout}")
+    return ""
+
+
+_Rule = Callable[[Mapping[str, str], list[Shape]], str]
+_RULES: dict[str, _Rule] = {
+    "select": _select,
+    "clamp": _clamp,
+    "get-tuple-element": _element,
+    "real": _part,
+    "imag": _part,
+    "transpose": _transpose,
+    "broadcast": _broadcast,
+    "reverse": _reverse,
+    "get-dimension-size": _dimension_size,
+    "reduce": _reduce,
+    "sort": _together,
+    "scatter": _scatter,
+    "concatenate": _concatenate,
+    "cholesky": _square,
+    "dot": _dot,
+    "pad": _pad,
+}

@@ -17,6 +17,8 @@ from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import ANY_STRING, squeezed, value_fault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlo_parser.instruction import Instruction
     from hlo_parser.opcodes import Opcode
 
@@ -35,17 +37,21 @@ _NEEDS_SHAPE = frozenset(
         "parameter constant convert bitcast bitcast-convert reshape iota fusion custom-call rng "
         "rng-bit-generator rng-get-and-update-state reduce-precision slice dynamic-slice "
         "all-gather all-reduce all-to-all reduce-scatter collective-permute copy-start copy-done "
-        "send recv infeed outfeed async-start async-update async-done broadcast "
-        "dynamic-update-slice opt-barrier"
+        "send recv infeed outfeed dynamic-update-slice opt-barrier collective-broadcast "
+        "ragged-all-to-all dynamic-reshape stochastic-convert"
     ).split()
 )
-# Old dumps do name instructions s1, s2, u1 or u2: these became types in 2024.
-_TYPE_NAMES = TYPE_WORDS - {"s1", "s2", "u1", "u2"}
+_STEPS = ("-start", "-update", "-done")
+# Old dumps do name instructions s1 or u1: these became types in December 2024.
+_TYPE_NAMES = TYPE_WORDS - {"s1", "u1"}
 _KEYWORDS = frozenset(
     "true false inf nan HloModule ENTRY ROOT FileNames FunctionNames FileLocations StackFrames "
     "maximal replicated manual last_tile_dim_replicate shard_as shard_like unknown".split()
 )
-_ONE_DIMENSION = frozenset("concatenate sort get-dimension-size set-dimension-size scan".split())
+_ONE_DIMENSION = frozenset(
+    "concatenate sort get-dimension-size set-dimension-size scan all-to-all".split()
+)
+_DIMENSION = frozenset("all-gather all-gather-start reduce-scatter".split())
 
 
 class Fault(NamedTuple):
@@ -62,7 +68,8 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
     if form is None:
         return Fault(f"unknown opcode {opcode}", opcode)
     shape = instruction.shape.text
-    if opcode in _NEEDS_SHAPE and (not shape or shape not in instruction.text):
+    needs_shape = opcode in _NEEDS_SHAPE or opcode.endswith(_STEPS)
+    if needs_shape and (not shape or shape not in instruction.text):
         return Fault(f"the shape of {opcode} must be told", opcode)
     fault = shape_fault(shape)
     if fault is not None:
@@ -122,28 +129,75 @@ def _attribute_fault(instruction: Instruction, form: Opcode) -> Fault | None:
 
 def _together_fault(instruction: Instruction) -> Fault | None:
     """Attributes that do not go together, or with the operands."""
-    opcode, attributes = instruction.opcode, instruction.attributes
-    if opcode in _ONE_DIMENSION and len(instruction.dimensions) != 1:
-        return Fault("dimensions takes one dimension", "dimensions=")
-    if attributes.get("use_global_device_ids") == "true" and "channel_id" not in attributes:
-        return Fault("use_global_device_ids needs channel_id", "use_global_device_ids=")
-    if "parameter_replication" in attributes and opcode != "parameter":
-        return Fault("only a parameter has parameter_replication", "parameter_replication=")
-    shapes = attributes.get("operand_layout_constraints")
-    if shapes is not None:
-        count = len(split_list(squeezed(shapes)[1:-1]))
-        if count != len(instruction.operands):
-            return Fault(f"{count} constraints for the operands", "operand_layout_constraints=")
-    literal = _TYPED_LITERAL.fullmatch(squeezed(attributes.get("literal", "")))
-    if literal is not None:
-        fault = literal_fault(Shape(literal[1]), literal[2])
-        if fault is not None:
-            return Fault(fault, "literal=")
-    if "window" in attributes and not _is_window(attributes["window"]):
-        return Fault("the parts of a window have the rank of its size", "window=")
-    if "dim_labels" in attributes and not _is_dim_labels(attributes["dim_labels"]):
-        return Fault("dim_labels name each dimension once, in three groups alike", "dim_labels=")
+    attributes = instruction.attributes
+    for key, judge in _JUDGES.items():
+        if key in attributes:
+            message = judge(instruction, attributes[key])
+            if message is not None:
+                return Fault(message, f"{key}=")
     return None
+
+
+def _dimensions_fault(instruction: Instruction, text: str) -> str | None:
+    opcode, count = instruction.opcode, len(instruction.dimensions)
+    if opcode in _ONE_DIMENSION and count != 1:
+        return "dimensions takes one dimension"
+    return "dimensions takes a dimension" if opcode in _DIMENSION and not count else None
+
+
+def _device_ids_fault(instruction: Instruction, text: str) -> str | None:
+    attributes = instruction.attributes
+    if text == "true" and "to_apply" in attributes and "channel_id" not in attributes:
+        return "use_global_device_ids needs channel_id"
+    return None
+
+
+def _replication_fault(instruction: Instruction, text: str) -> str | None:
+    is_parameter = instruction.opcode == "parameter"
+    return None if is_parameter else "only a parameter has parameter_replication"
+
+
+def _slice_sizes_fault(instruction: Instruction, text: str) -> str | None:
+    if not instruction.opcode.startswith("collective-permute"):
+        return None if text.count("{") == 1 else "slice_sizes takes integers in braces"
+    if text.count("{") == 1 and squeezed(text) != "{}":
+        return "slice_sizes takes a list for each operand"
+    return None if len(instruction.operands) == 4 else "slice_sizes is for four operands"
+
+
+def _constraints_fault(instruction: Instruction, text: str) -> str | None:
+    count = len(split_list(squeezed(text)[1:-1]))
+    return None if count == len(instruction.operands) else f"{count} constraints for the operands"
+
+
+def _typed_literal_fault(instruction: Instruction, text: str) -> str | None:
+    plain = squeezed(text)
+    literal = _TYPED_LITERAL.fullmatch(plain)
+    if literal is not None:
+        return literal_fault(Shape(literal[1]), literal[2])
+    return None if plain.startswith("(") else "literal takes a shape and a literal"
+
+
+def _window_fault(instruction: Instruction, text: str) -> str | None:
+    return None if _is_window(text) else "the parts of a window have the rank of its size"
+
+
+def _dim_labels_fault(instruction: Instruction, text: str) -> str | None:
+    if _is_dim_labels(text):
+        return None
+    return "dim_labels name each dimension once, in three groups alike"
+
+
+_JUDGES: dict[str, Callable[[Instruction, str], str | None]] = {
+    "dimensions": _dimensions_fault,
+    "use_global_device_ids": _device_ids_fault,
+    "parameter_replication": _replication_fault,
+    "slice_sizes": _slice_sizes_fault,
+    "operand_layout_constraints": _constraints_fault,
+    "literal": _typed_literal_fault,
+    "window": _window_fault,
+    "dim_labels": _dim_labels_fault,
+}
 
 
 def _is_window(text: str) -> bool:

@@ -7,6 +7,7 @@ Given text and typed shapes, gives why one is not sound, or None. After hlo_pars
 from __future__ import annotations
 
 import re
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Final
 
 from hlo_parser.value_forms import squeezed
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 TYPE_WORDS: Final = frozenset(
     (
         "pred s1 s2 s4 s8 s16 s32 s64 u1 u2 u4 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128 f8e5m2 "
-        "f8e4m3 f8e4m3fn f8e4m3b11fnuz f8e4m3b11 f8e3m4 f8e5m2fnuz f8e4m3fnuz f4e2m1fn f8e8m0fnu "
+        "f8e4m3 f8e4m3fn f8e4m3b11fnuz f8e3m4 f8e5m2fnuz f8e4m3fnuz f4e2m1fn f8e8m0fnu "
         "f6e3m2fn f6e2m3fn token opaque"
     ).split()
 )
@@ -31,9 +32,10 @@ _MAX_DEPTH = 1_000
 _SPARSE = re.compile(r"[CSH]")
 _SIZE = re.compile(r"(?:<=)?+\d{1,19}|\?")
 _LAYOUT = re.compile(
-    r"(?P<order>(?:\d++(?:,\d++)*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
-    r"(?:L\(\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(\d++\))?+(?:S\(\d++\))?+"
-    r"(?:SC(?:\([\d:,]*+\))++)?+(?P<physical>P\(.*\))?(?:M\(\d++\))?+)?"
+    r"(?P<order>(?:-?\d++(?:,-?\d++)*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
+    r"(?:L\(-?\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(-?\d++\))?+(?:S\(-?\d++\))?+"
+    r"(?:SC(?:\(-?\d++:(?:-?\d++(?:,-?\d++)*+)?+\))++)?+"
+    r"(?P<physical>P\(.*\))?(?:M\(-?\d++\))?+)?"
 )
 _TOKEN = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
 _INT = re.compile(r"-?\d{1,25}")
@@ -55,20 +57,22 @@ _PAYLOADS = {
     "f8e3m4": 0xF,
 }
 _INT_TYPE = re.compile(r"([su])(\d++)")
-_LARGEST = {
-    "f16": 65519.9,
-    "bf16": 3.39e38,
-    "f32": 3.4028236e38,
-    "c64": 3.4028236e38,
-    "f8e5m2": 57344.0,
-    "f8e5m2fnuz": 57344.0,
-    "f8e4m3": 240.0,
-    "f8e4m3fn": 448.0,
-    "f8e4m3fnuz": 240.0,
-    "f8e4m3b11fnuz": 30.0,
-    "f8e3m4": 15.5,
-    "f4e2m1fn": 6.0,
+# What these and more are rounded to is no number of the type; f4e2m1fn takes its largest for all.
+_TOO_LARGE = {
+    "f16": 65520.0,
+    "bf16": 3.3961775292304601e38,
+    "f32": 3.4028235677973366e38,
+    "c64": 3.4028235677973366e38,
+    "f8e5m2": 61440.0,
+    "f8e5m2fnuz": 61440.0,
+    "f8e4m3": 248.0,
+    "f8e4m3fn": nextafter(464.0, inf),
+    "f8e4m3fnuz": 248.0,
+    "f8e4m3b11fnuz": 31.0,
+    "f8e3m4": 15.75,
+    "f8e8m0fnu": nextafter(1.7014118346046923e38, inf),
 }
+_LEAST_SCALE = 5.877471754111438e-39
 _LAYOUT_TEXT = re.compile(r"\{[^{}]*+\}")
 
 
@@ -173,8 +177,8 @@ class _Literal:
         if shape.kind == "tuple":
             self.expect("(")
             for number, element in enumerate(shape.elements):
-                if number:
-                    self.expect(",")
+                if number and self.tokens[self.place : self.place + 1] == [","]:
+                    self.place += 1
                 self.value(element)
             self.expect(")")
         elif shape.kind in {"token", "opaque"}:
@@ -196,10 +200,12 @@ class _Literal:
             token = self.next()
             if token == ",":
                 continue
-            if token == "{":
+            if token == "..." and len(counts) == 1:
+                counts[0] = sizes[0]
+            elif token == "{":
                 self.open(counts, sizes)
             elif token == "}":
-                self.close(counts, sizes, shape.is_dynamic)
+                self.close(counts, sizes)
                 if not counts:
                     return
             elif len(counts) < len(sizes):
@@ -219,11 +225,11 @@ class _Literal:
         counts.append(0)
 
     @staticmethod
-    def close(counts: list[int], sizes: tuple[int, ...], is_dynamic: bool) -> None:
+    def close(counts: list[int], sizes: tuple[int, ...]) -> None:
         if not counts:
             raise _LiteralFault("a literal opens with '{'")
         count, size = counts[-1], sizes[len(counts) - 1]
-        if count != size and not is_dynamic:
+        if count != size:
             raise _LiteralFault(f"a literal of {size} elements, found {count}")
         counts.pop()
 
@@ -242,7 +248,9 @@ class _Literal:
 def _number(element_type: str, token: str) -> None:
     if element_type == "pred":
         # Any other number than 0 is true to XLA.
-        if token not in {"true", "false"} and _INT.fullmatch(token) is None:
+        if token not in {"true", "false"} and (
+            _INT.fullmatch(token) is None or not _is_token(token)
+        ):
             raise _LiteralFault(f"expected true or false, found {token!r}")
         return
     integer = _INT_TYPE.fullmatch(element_type)
@@ -266,6 +274,14 @@ def _float(element_type: str, token: str) -> None:
     if _FLOAT.fullmatch(token) is None:
         raise _LiteralFault(f"expected a number, found {token!r}")
     if token.lstrip("-") not in {"inf", "nan"}:
-        value = abs(float(token))
-        if value > _LARGEST.get(element_type, 1.7976931348623157e308):
+        value = float(token)
+        is_small = element_type == "f8e8m0fnu" and value < _LEAST_SCALE
+        if is_small or abs(value) >= _TOO_LARGE.get(element_type, inf) or not _is_token(token):
             raise _LiteralFault(f"{token} is out of the range of {element_type}")
+
+
+def _is_token(token: str) -> bool:
+    """Whether the lexer reads it: integers have 64 bits, of either sign."""
+    if not token.lstrip("-").isdecimal():
+        return True
+    return _INT.fullmatch(token) is not None and -(1 << 63) <= int(token) < 1 << 64

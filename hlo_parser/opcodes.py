@@ -1,8 +1,8 @@
 """What each opcode takes: how many operands, which attributes, which of them it must have.
 
 A table and nothing else, as XLA's parser has it (xla/hlo/parser/hlo_parser.cc,
-CreateInstruction) with what older and newer releases took or take: a form that was ever printed
-is no fault. Values are judged in `value_forms.py`.
+CreateInstruction): a form that one of the releases from 0.4.30 to 0.12 takes is no fault. Values
+are judged in `value_forms.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ class Opcode(NamedTuple):
 COMMON = frozenset(
     (
         "sharding frontend_attributes statistics parameter_replication control-predecessors "
-        "origin original_value metadata backend_config outer_dimension_partitions "
-        "operation_queue_id wait_on_operation_queues"
+        "origin metadata backend_config"
     ).split()
 )
 """Attributes that every instruction may have."""
@@ -36,7 +35,11 @@ _GATHER = f"{_GROUPS} use_global_device_ids !dimensions"
 _NORM = "!epsilon !feature_index"
 _CONVOLUTION = "window {}dim_labels feature_group_count batch_group_count operand_precision"
 _TRANSFER = "channel_id is_host_transfer"
-_ASYNC = "async_group_id async_execution_thread output_to_operand_aliasing {}calls"
+_ASYNC = "async_execution_thread output_to_operand_aliasing {}calls"
+
+_SUGAR = {"async_execution_thread", "output_to_operand_aliasing"}
+NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
+"""Opcodes whose asynchronous steps are opcodes too, with shapes of their own."""
 
 # Opcodes, operands (`2`, `1-3`, `2+`), attributes; `!` marks those that are required.
 _TABLE = (
@@ -60,12 +63,11 @@ _TABLE = (
         "2",
         "",
     ),
-    ("clamp select tuple-select", "3", ""),
+    ("clamp select", "3", ""),
     ("compare", "2", "!direction type order"),
     ("parameter constant partition-id replica-id", "0", ""),
     ("iota", "0", "!iota_dimension"),
     ("tuple after-all", "0+", ""),
-    ("trace", "1", "tag"),
     ("get-tuple-element", "1", "!index"),
     ("broadcast", "1", "dimensions"),
     ("reshape", "1", "inferred_dimension"),
@@ -81,8 +83,8 @@ _TABLE = (
     ("select-and-scatter", "3", "window !select !scatter"),
     ("map", "0+", "dimensions !to_apply"),
     ("sort", "1+", "!dimensions is_stable !to_apply"),
-    ("topk", "1", "!k largest is_stable to_apply"),
-    ("scan", "0+", "!dimensions num_carries is_reverse is_associative !to_apply"),
+    ("topk", "1", "!k largest is_stable"),
+    ("scan", "0+", "!dimensions !num_carries is_reverse is_associative !to_apply"),
     ("reduce-precision", "1", "!exponent_bits !mantissa_bits"),
     (
         "gather",
@@ -103,7 +105,7 @@ _TABLE = (
     (
         "convolution",
         "2+",
-        f"{_CONVOLUTION.format('!')} convolution_kind conv_kind algorithm sparsity_config",
+        f"{_CONVOLUTION.format('!')} convolution_kind algorithm sparsity_config",
     ),
     ("fft", "1", "!fft_type !fft_length"),
     ("cholesky", "1", "lower"),
@@ -139,9 +141,9 @@ _TABLE = (
     ),
     ("send", "2", _TRANSFER),
     ("send-done recv recv-done", "1", _TRANSFER),
-    ("copy-start", "1", "cross_program_prefetch_index is_cross_program_prefetch"),
-    ("infeed", "0-1", "infeed_config"),
-    ("outfeed", "1-2", "outfeed_shape outfeed_config"),
+    ("copy-start", "1", "cross_program_prefetch_index"),
+    ("infeed", "1", "infeed_config"),
+    ("outfeed", "2", "outfeed_shape outfeed_config"),
     ("domain", "1", "!domain"),
     ("async-start", "0+", _ASYNC.format("!")),
     ("async-update", "1+", _ASYNC.format("")),
@@ -170,17 +172,18 @@ def opcodes() -> dict[str, Opcode]:
 def form_of(opcode: str) -> Opcode | None:
     """The form of an opcode, None for one XLA never had.
 
-    `reduce-scatter-start` and the like stand for an async-start of reduce-scatter; `-update` and
-    `-done` repeat its attributes in texts from before 2024.
+    `reduce-scatter-start` and the like stand for an async-start of reduce-scatter; those that XLA
+    has as opcodes of their own do not.
     """
     known = opcodes().get(opcode)
     if known is not None:
         return known
     for end in ("-start", "-update", "-done"):
-        inner = opcodes().get(opcode.removesuffix(end)) if opcode.endswith(end) else None
+        stem = opcode.removesuffix(end)
+        inner = opcodes().get(stem) if opcode.endswith(end) and stem not in NATIVE else None
+        if inner is not None and end == "-start":
+            return inner._replace(allowed=inner.allowed | _SUGAR)
         if inner is not None:
-            allowed = inner.allowed | set(_ASYNC.format("").split())
-            if end == "-start":
-                return inner._replace(allowed=allowed)
+            allowed = COMMON | {"async_execution_thread"}
             return Opcode(1, 1 if end == "-done" else None, allowed, frozenset())
     return None

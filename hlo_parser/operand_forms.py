@@ -10,8 +10,10 @@ import re
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo_parser.infer import CannotInferError, inferred
 from hlo_parser.instruction_forms import Fault, split_list
 from hlo_parser.literal_forms import compatible, leaf_count
+from hlo_parser.opcodes import NATIVE
 from hlo_parser.value_forms import squeezed
 from hlo_parser.values import names_from_text
 
@@ -23,12 +25,8 @@ if TYPE_CHECKING:
 _TWO_BRANCHES = ("true_computation", "false_computation")
 _MANY_BRANCHES = ("branch_computations",)
 _STEP = re.compile(r"(.+)-(start|update|done)")
-_NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
-_ALIKE = frozenset(
-    "add subtract multiply divide maximum minimum power remainder and or xor".split()
-)
-_JUDGED = _ALIKE | frozenset(
-    "broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
+_JUDGED = frozenset(
+    "scatter broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
     "dynamic-update-slice".split()
 )
 # Operands in front of the indices.
@@ -37,7 +35,12 @@ _SLICED = {"dynamic-slice": 1, "dynamic-update-slice": 2}
 
 def depends_on_operands(instruction: Instruction) -> bool:
     """Whether there is anything to be judged about its operands."""
-    return instruction.opcode in _JUDGED or _STEP.fullmatch(instruction.opcode) is not None
+    is_told = instruction.shape.kind != "unknown"
+    return (
+        instruction.opcode in _JUDGED
+        or not is_told
+        or _STEP.fullmatch(instruction.opcode) is not None
+    )
 
 
 def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
@@ -48,16 +51,28 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
         leaves = leaf_count(instruction.shape.text)
         if attributes["parameter_replication"].count(",") + 1 != leaves:
             return Fault("one value for each array of the parameter", "parameter_replication=")
+    if opcode == "scatter" and len(operands) % 2 == 0:
+        return Fault("scatter takes as many updates as arrays, and the indices", opcode)
     if first is None or first.kind == "unknown" or any(instruction.operand_paths):
         return None
     if opcode == "broadcast" and "dimensions" not in attributes and first.dimensions:
         return Fault("broadcast needs the attribute dimensions", opcode)
     if opcode == "get-tuple-element" and instruction.shape.kind == "unknown":
         return Fault("the operand has no such element", opcode)
-    if opcode in _ALIKE and instruction.shape.text not in instruction.text:
-        left, right = (operand.shape.text for operand in operands)
-        return None if compatible(left, right) else Fault("operands of two shapes", opcode)
+    if instruction.shape.kind == "unknown":
+        return _inference_fault(instruction, operands)
     return _CHECKS.get(opcode, _async_fault)(instruction, operands)
+
+
+def _inference_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
+    """Why XLA infers no shape for an instruction that prints none."""
+    shapes = [operand.shape for operand in operands]
+    if all(shape.kind != "unknown" for shape in shapes):
+        try:
+            inferred(instruction.opcode, instruction.attributes, shapes)
+        except CannotInferError as error:
+            return Fault(str(error), instruction.opcode)
+    return None
 
 
 def _reshape_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
@@ -107,7 +122,7 @@ def _constraints_fault(instruction: Instruction, operands: Sequence[Instruction]
 def _async_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
     operand = operands[0]
     step = _STEP.fullmatch(instruction.opcode)
-    if step is None or step[1] in _NATIVE:
+    if step is None or step[1] in NATIVE:
         return None
     shape = instruction.shape
     if step[2] != "done" and shape.kind != "unknown":

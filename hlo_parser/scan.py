@@ -227,6 +227,7 @@ class _Statement:
         "data",
         "is_header",
         "nested",
+        "parentheses",
         "position",
         "scanner",
         "stack",
@@ -240,6 +241,7 @@ class _Statement:
         self.position: int = start
         self.stack: list[bytes] = []
         self.nested = 0
+        self.parentheses = 0
         self.assigned = False
         self.broken = False
         self.called = False
@@ -269,8 +271,11 @@ class _Statement:
 
     @property
     def _raw(self) -> bool:
-        """Inside braces that hold a value, where only braces and strings count."""
-        return bool(self.stack) and self.stack[-1] == b"}"
+        """Inside braces that hold a value, where only braces and strings count.
+
+        Those of a literal stand in parentheses, and comments count there.
+        """
+        return bool(self.stack) and self.stack[-1] == b"}" and not self.parentheses
 
     def _open(self, mark: bytes, place: int) -> None:
         if self._raw and mark != b"{":
@@ -284,11 +289,13 @@ class _Statement:
                 self.nested += 1
                 return
         self.stack.append(_CLOSERS[mark])
+        self.parentheses += mark == b"("
 
     def _close(self, mark: bytes) -> None:
         top = self.stack[-1] if self.stack else b""
         if top == mark:
             self.stack.pop()
+            self.parentheses -= mark == b")"
         elif top == b"body" and mark == b"}":
             self.stack.pop()
             self.nested -= 1

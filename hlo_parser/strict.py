@@ -24,6 +24,7 @@ from hlo_parser.instruction_forms import (
 from hlo_parser.literal_forms import compatible, shape_fault
 from hlo_parser.operand_forms import depends_on_operands, operands_fault
 from hlo_parser.scan import foot_of, is_odd_head, signature_of
+from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ def _sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
 
 _ALIASED_OUTPUT = re.compile(r"[{,]\{([\d,]*+)\}:\(")
 _HEADER_WORD = re.compile(r"HloModule(?=[\s%/])")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*+", re.S)
+_LOOSE_COLON = re.compile(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
+_ROW = re.compile(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
+_ROW_KEY = re.compile(patterns.KEY)
 _PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 
 
@@ -80,18 +85,27 @@ class _Check:
 
     def run(self) -> None:
         self._header()
-        if self.module.frames is not None:
-            for key in self.module.frames.unknown_keys():
-                self._fail_in_header(f"{key}=", f"the tables of frames have no {key}")
+        self._frames()
+        first = self.module.computations[0]
+        if not (self.module.header.text or first.is_entry or signature_of(first) is None):
+            self._fail(
+                first,
+                first.name,
+                "a text without HloModule begins with ENTRY, or a name and a brace",
+            )
         entry: Computation | None = None
         for computation in self.module.computations:
             name = computation.name
+            head = computation.text[: computation.text.find("{")]
+            if f"%{name}" not in head and is_reserved(name, head):
+                self._fail(computation, name, "{} is no name")
             if name in self.computations:
                 self._fail(computation, name, "computation {} is defined twice")
             if computation.is_entry and entry is not None:
                 self._fail(computation, "ENTRY", "a second {}")
             entry = computation if computation.is_entry else entry
             self._body(computation)
+            self._foot(computation)
             self._signature(computation)
             if computation.is_entry:
                 self._aliases(computation)
@@ -117,6 +131,16 @@ class _Check:
                 fault = shape_fault(parameters) or shape_fault(result)
             if fault is not None:
                 self._fail_in_header(f"{key}=", fault)
+
+    def _frames(self) -> None:
+        if self.module.frames is None:
+            return
+        for key in self.module.frames.unknown_keys():
+            self._fail_in_header(f"{key}=", f"the tables of frames have no {key}")
+        for line in self.lines[: self.module.first_line(self.module.computations[0]) - 1]:
+            keys = _ROW_KEY.findall(line) if _ROW.fullmatch(line) else []
+            if len(set(keys)) < len(keys):
+                self._fail_in_header(line, "a row has a key twice")
 
     def _body(self, computation: Computation) -> None:
         shapes: dict[str, str] = {}
@@ -155,6 +179,10 @@ class _Check:
                 role = "operand" if name in instruction.operands else "control predecessor"
                 fault = f"{role} {{}} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
+        for name, path in zip(instruction.operands, instruction.operand_paths, strict=True):
+            if path and not _has_element(shapes[name], path):
+                fault = "{} has no element " + "#".join(map(str, path))
+                self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
         for name, declared in declared_shapes(instruction):
             fault = shape_fault(declared)
             if fault is None and not compatible(declared, shapes.get(name, "")):
@@ -166,7 +194,8 @@ class _Check:
         key = (instruction.opcode, instruction.text)
         if key in self.sound:
             return
-        if is_reserved(instruction.name, instruction.text):
+        is_private = instruction.name.startswith("__")
+        if is_private or is_reserved(instruction.name, instruction.text):
             self._fail(computation, instruction.name, "{} is no name", instruction)
         fault = instruction_fault(instruction)
         if fault is not None:
@@ -199,10 +228,16 @@ class _Check:
                 fault = fault.format(number if (number or 0) < expected else expected)
                 self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
 
-    def _signature(self, computation: Computation) -> None:
-        for key in keys_of(foot_of(computation)):
+    def _foot(self, computation: Computation) -> None:
+        foot = foot_of(computation)
+        for key in keys_of(foot):
             if key != "execution_thread":
                 self._fail(computation, computation.name, f"a computation has no attribute {key}")
+            fault = value_fault(key, foot.partition(f"{key}=")[2])
+            if fault is not None:
+                self._fail(computation, computation.name, fault)
+
+    def _signature(self, computation: Computation) -> None:
         text = signature_of(computation)
         if text is None:
             if is_odd_head(computation):
@@ -210,6 +245,8 @@ class _Check:
             return
         head, _, result = squeezed(text).rpartition("->")
         fault = shape_fault(result)
+        if _LOOSE_COLON.search(_COMMENT.sub(" ", text)):
+            fault = fault or "the ':' of a signature is part of a name without '%'"
         for piece in split_list(head[1:-1]):
             parameter = _PARAMETER.fullmatch(piece)
             if parameter is None:
@@ -270,6 +307,18 @@ class _Check:
                 break
         span = Span(line, column, line, column + len(word))
         raise HloSyntaxError(message.format(word), span, self.lines[line - 1])
+
+
+def _has_element(text: str, path: tuple[int, ...]) -> bool:
+    """Whether a shape has the element of a path; an unknown one may have any."""
+    shape = Shape(text)
+    for index in path:
+        if shape.kind == "unknown":
+            return True
+        if shape.kind != "tuple" or index >= len(shape.elements):
+            return False
+        shape = shape.elements[index]
+    return True
 
 
 def _literally(message: str) -> str:

@@ -21,7 +21,13 @@ _IDLE = re.compile(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
 _STRING = re.compile(STRING, re.S)
 _RESHAPED = re.compile(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
 _KEY = re.compile(r"([a-z_]++)=")
-_BAD_ESCAPE = re.compile(r"^[^\\]*+(?:\\[abfnrtv\\'\"?0-7xXuU][^\\]*+)*+\\")
+# As absl's CUnescape takes them: a byte is one byte, a code point has its digits.
+_ESCAPE = (
+    r"\\(?:[abfnrtv\\'\"?]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|"
+    r"[xX](?:0*+[0-9a-fA-F]{1,2}|0++)(?![0-9a-fA-F])|"
+    r"u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})"
+)
+_SOUND_STRING = re.compile(rf"[^\\]*+(?:{_ESCAPE}[^\\]*+)*+", re.S)
 
 _NAME = r"%?+[A-Za-z_][A-Za-z0-9_.\-]*+"
 _INT = r"-?\d{1,19}+(?!\d)"
@@ -52,7 +58,7 @@ _WINDOW_PAD = r"-?\d++_-?\d++(?!_)"
 _PADS = rf"{_PAD}(?:x{_PAD})*+"
 _ANY_BRACES = braces(16)
 _WINDOW_PART = (
-    rf"(?:(?:size|stride|lhs_dilate|rhs_dilate|rhs_reversal)={_DXD}|"
+    rf"(?:(?:size|stride|lhs_dilate|rhs_dilate|rhs_reversal)=(?:-\d++|{_DXD})|"
     rf"pad={_WINDOW_PAD}(?:x{_WINDOW_PAD})*+)"
 )
 _INDEX = _list(r"\d++")
@@ -64,32 +70,32 @@ _AXIS = rf"{STRING}(?::\(\d++\)\d++)?+"
 _AXES = _list(_AXIS)
 _MESH = (
     rf"mesh\[(?:{STRING}=\d++(?:,{STRING}=\d++)*+)?+\]"
-    rf"(?:,device_ids=\((?:{_DIMS}{_ORDER}|\d++(?:,\d++)*+)\))?+"
+    rf"(?:,device_ids=\((?:{_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)*+)\))?+"
 )
 _METADATA_INT = "source_line source_end_line source_column source_end_column stack_frame_id"
 _METADATA_TEXT = "op_type op_name source_file deduplicated_name scheduling_name metadata_payload"
 _METADATA_PART = (
     rf"(?:{_words(_METADATA_TEXT)}={STRING}|{_words(_METADATA_INT)}=-?\d{{1,10}}|"
-    rf"profile_type=\{{\d++\}}|preserve_layout={_BOOL})"
+    rf"profile_type={_list('[0-3]')}|preserve_layout={_BOOL})"
 )
-METADATA: Final = rf"\{{(?:{_METADATA_PART}(?:[ ,]?{_METADATA_PART})*+)?+\}}"
+METADATA: Final = rf"\{{(?:[ ,]?{_METADATA_PART})*+\}}"
 _SUBGROUP = _words("maximal replicated manual unreduced")
-_TILED = rf"devices={_DIMS}(?:<={_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)++)"
-_KIND = rf"(?:replicated|manual|unknown|unreduced|maximal device=\d++(?: device=\d++)*+|{_TILED})"
-_MORE = (
-    rf"(?:last_tile_dim_replicate|last_tile_dims={_list(_SUBGROUP)}|shard_as \d++|"
-    rf"shard_like \d++|metadata=(?:{METADATA}|{_list(METADATA)}))"
+_TILED = rf"devices={_DIMS}(?:<={_DIMS}(?:{_ORDER})?+|{_INT}(?:,{_INT})*+)"
+_METADATA_LIST = rf"metadata=(?:{METADATA}|{_list(METADATA)})"
+# In any order, each as often as one likes; what does not go together is told by `_words_fault`.
+_SHARDING_PART = (
+    rf"(?:replicated|manual|unknown|unreduced|maximal|last_tile_dim_replicate|"
+    rf"last_tile_dims={_list(_SUBGROUP)}|shard_as {_INT}|shard_like {_INT}|"
+    rf"device={_INT}|{_TILED}|{_METADATA_LIST})"
 )
 _DIMENSION = rf"\{{(?:(?:{_AXIS}|\?)(?:,(?:{_AXIS}|\?))*+)?+\}}"
-_NAMED_PART = (
-    rf"(?:(?:replicated|unreduced|manual)(?:=[a-z]*+{_AXES})?+|"
-    rf"metadata=(?:{METADATA}|{_list(METADATA)}))"
-)
+_NAMED_PART = rf"(?:(?:replicated|unreduced|manual)(?:=[a-z]*+{_AXES})?+|{_METADATA_LIST})"
 _NAMED = (
-    rf"{_MESH}(?:,\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\])?+(?:,{_NAMED_PART})*+|"
+    rf"{_MESH}(?:,?\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\])?+(?:,{_NAMED_PART})*+|"
     rf"maximal_mesh\[device_id=\d++\](?:,{_NAMED_PART})*+"
 )
-_ONE_SHARDING = rf"\{{(?:{_KIND}(?: ?{_MORE})*+|{_NAMED})\}}"
+_UNNAMED = rf"\{{{_SHARDING_PART}(?: ?{_SHARDING_PART})*+\}}"
+_ONE_SHARDING = rf"(?:{_UNNAMED}|\{{(?:{_NAMED})\}})"
 SHARDING: Final = rf"(?:{_ONE_SHARDING}|{_list(_ONE_SHARDING)})"
 _LAYOUTS = _list(patterns.SHAPE_TEXT.replace(", ", ",").replace("(?!\\))|(?=\\))", "|(?=\\))"))
 _ALGORITHM = (
@@ -99,32 +105,51 @@ _ALGORITHM = (
 )
 _DOMAIN_PART = rf'(?:kind="sharding"|(?:entry|exit)={SHARDING})'
 _NUMBER = rf"(?:{_FLOAT})"
+_STATISTIC = r"[A-Za-z_][\w.\-]*+"
+_ARRAY_ORIGIN = rf"\{{(?:{STRING}(?: ?{_INTS})?+)?+\}}"
+
+
+def _origin(depth: int) -> str:
+    """A tree of tuples whose leaves name where an array came from."""
+    pattern = _ARRAY_ORIGIN
+    for _ in range(depth):
+        pattern = rf"(?:{_ARRAY_ORIGIN}|\((?:{pattern},?)*+\))"
+    return pattern
+
+
+_TOLERANCE = rf"(?:atol|rtol|ulps)={_NUMBER}"
 _JSON = rf"(?:{STRING}|\{{.*\}})"
+_METADATA = re.compile(_METADATA_LIST, re.S)
+_UNNAMED_SHARDING = re.compile(_UNNAMED, re.S)
+_SUBGROUPS = re.compile(r"last_tile_dims=\{[^{}]*+\}")
+_SHARDING_WORD = re.compile(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
+_LISTED_DEVICES = re.compile(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
+_MESH_AXES = re.compile(r"mesh\[([^\]]*+)\]")
+_FRONTEND_VALUE = re.compile(rf"[{{,]{patterns.KEY}({STRING}|{_ANY_BRACES})", re.S)
 _PATTERNS: dict[str, str] = {
     **dict.fromkeys(
         "dynamic_slice_sizes offset_dims collapsed_slice_dims start_index_map "
         "operand_batching_dims start_indices_batching_dims update_window_dims "
         "inserted_window_dims scatter_dims_to_operand_dims input_batching_dims "
         "scatter_indices_batching_dims lhs_batch_dims lhs_contracting_dims rhs_batch_dims "
-        "rhs_contracting_dims lhs_ragged_dims rhs_group_dims fft_length dimensions "
-        "outer_dimension_partitions".split(),
+        "rhs_contracting_dims lhs_ragged_dims rhs_group_dims fft_length dimensions".split(),
         _INTS,
     ),
     **dict.fromkeys(
         "iota_dimension index inferred_dimension k num_carries exponent_bits mantissa_bits "
         "index_vector_dim feature_group_count batch_group_count feature_index delta "
-        "cross_program_prefetch_index async_group_id".split(),
+        "cross_program_prefetch_index channel_id".split(),
         _INT,
     ),
     **dict.fromkeys(
         "is_stable largest is_reverse is_associative indices_are_sorted unique_indices lower "
         "left_side unit_diagonal is_composite custom_call_has_side_effect constrain_layout "
-        "use_global_device_ids has_dynamic_root is_host_transfer "
-        "is_cross_program_prefetch".split(),
+        "use_global_device_ids has_dynamic_root is_host_transfer".split(),
         _BOOL,
     ),
     **dict.fromkeys(
-        "custom_call_target infeed_config outfeed_config async_execution_thread tag".split(),
+        "custom_call_target infeed_config outfeed_config async_execution_thread "
+        "execution_thread".split(),
         STRING,
     ),
     **dict.fromkeys(
@@ -134,23 +159,21 @@ _PATTERNS: dict[str, str] = {
     "branch_computations": _list(_NAME),
     "called_computations": _list(_NAME),
     "control-predecessors": _list(_NAME, 1),
-    "channel_id": rf"(?:{_INT}|_)",
     "slice_sizes": rf"(?:{_INTS}|{_list(_INTS)})",
     "outfeed_shape": r"[a-z(].*[\])}]",
     "direction": _words("EQ NE GE GT LE LT"),
     "type": _words("FLOAT TOTALORDER SIGNED UNSIGNED"),
-    "order": _words("TOTAL PARTIAL DEFAULT"),
+    "order": _words("TOTAL PARTIAL"),
     "slice": _list(rf"\[{_INT}:{_INT}(?::{_INT})?+\]"),
-    "padding": rf"(?:{_PADS}|\{{\}})",
+    "padding": _PADS,
     "window": rf"\{{(?:{_WINDOW_PART}(?: {_WINDOW_PART})*+)?+\}}",
     "dim_labels": r"[0-9bf?]{2,}+_[0-9io?]{2,}+->[0-9bf?]{2,}+",
     "operand_precision": _list(r"(?i:default|highest|high|packed_nibble)"),
     "algorithm": _ALGORITHM,
     "convolution_kind": _words("fprop wgrad dgrad unset"),
-    "conv_kind": _words("fprop wgrad dgrad unset"),
     "fft_type": _words("FFT IFFT RFFT IRFFT"),
     "transpose_a": _words("NO_TRANSPOSE TRANSPOSE ADJOINT TRANSPOSE_INVALID"),
-    "epsilon": _FLOAT,
+    "epsilon": rf"(?!-?inf){_FLOAT}",
     "distribution": r"(?i:rng_uniform|rng_normal)",
     "kind": _words("kLoop kInput kOutput kCustom"),
     "output_to_operand_aliasing": _list(_ALIAS),
@@ -164,10 +187,11 @@ _PATTERNS: dict[str, str] = {
     "sharding": SHARDING,
     "parameter_replication": _list(_BOOL),
     "frontend_attributes": _list(rf"{patterns.KEY}(?:{STRING}|{_ANY_BRACES})"),
-    "statistics": rf"\{{visualizing_index=\d++(?:,[A-Za-z_][\w.\-]*+={_NUMBER})*+\}}",
+    "statistics": rf"\{{(?:{_STATISTIC}={_INT}(?:,{_STATISTIC}=(?!-?inf){_NUMBER})*+)?+\}}",
     "metadata": METADATA,
+    "origin": rf"\{{(?:\[synthetic_call\]|(?:{_origin(12)}(?:,{_origin(12)})*+)?+)\}}",
     "backend_config": _JSON,
-    "result_accuracy": r"\{(?:mode=(?i:default|highest)|tolerance=\{[^{}]*+\})\}",
+    "result_accuracy": rf"\{{(?:mode=(?i:default|highest)|tolerance={_list(_TOLERANCE)})\}}",
 }
 _HEADER_PATTERNS: dict[str, str] = {
     "is_scheduled": _BOOL,
@@ -176,9 +200,7 @@ _HEADER_PATTERNS: dict[str, str] = {
     "num_partitions": _INT,
     "allow_spmd_sharding_propagation_to_parameters": rf"(?:{_BOOL}|{_list(_BOOL)})",
     "allow_spmd_sharding_propagation_to_output": rf"(?:{_BOOL}|{_list(_BOOL)})",
-    "input_output_alias": _list(
-        rf"{_INDEX}:\(\d++,{_INDEX}(?:,(?:may-alias|must-alias|may_alias|must_alias))?+\)"
-    ),
+    "input_output_alias": _list(rf"{_INDEX}:\(\d++,{_INDEX}(?:,(?:may|must)-alias)?+\)"),
     "buffer_donor": _list(rf"\(\d++,{_INDEX}\)"),
     "frontend_attributes": _PATTERNS["frontend_attributes"],
     "entry_computation_layout": r"\{\(.*\)->.*\}",
@@ -211,27 +233,87 @@ def _pattern(key: str, in_header: bool) -> re.Pattern[str] | None:
 def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
     """Why a value is none that the attribute takes; None when it is one."""
     pattern = _pattern(key, in_header)
+    if key == "backend_config" and text.startswith("{"):
+        return None
     plain = squeezed(text)
     if pattern is not None and pattern.fullmatch(plain) is None:
         kind = _KINDS.get((_HEADER_PATTERNS if in_header else _PATTERNS)[key], "another value")
         return f"{key} takes {kind}"
-    if key in {"sharding", "replica_groups"} and not all(
-        _is_order(*found) for found in _RESHAPED.findall(plain)
-    ):
-        return "an order of dimensions has one number for each dimension"
-    if key == "metadata":
-        keys = _KEY.findall(_STRING.sub("", plain))
-        if len(set(keys)) < len(keys):
-            return "metadata has a key twice"
-        if any(_BAD_ESCAPE.search(string) for string in _STRING.findall(plain)):
-            return "a string has an unknown escape"
+    fault = _JUDGES[key](plain) if key in _JUDGES else None
+    if fault is None and not all(map(_is_sound, _strings(key, plain))):
+        fault = "a string has an unknown escape"
+    return fault
+
+
+def _strings(key: str, text: str) -> list[str]:
+    """The strings of a value that are read as such; those of JSON are not looked into."""
+    if key == "metadata" or text[:1] in "\"'":
+        return _STRING.findall(text)
+    if key == "frontend_attributes":
+        return [value for value in _FRONTEND_VALUE.findall(text) if value[0] in "\"'"]
+    return []
+
+
+def _is_sound(string: str) -> bool:
+    return _SOUND_STRING.fullmatch(string[1:-1]) is not None
+
+
+def _metadata_fault(text: str) -> str | None:
+    keys = _KEY.findall(_STRING.sub("", text))
+    return "metadata has a key twice" if len(set(keys)) < len(keys) else None
+
+
+def _groups_fault(text: str) -> str | None:
+    if not all(_is_order(*found) for found in _RESHAPED.findall(text)):
+        return "an order of dimensions has one number for each of several dimensions"
+    return None if _has_known_axes(text) else "an axis is not one of the mesh"
+
+
+def _shardings_fault(text: str) -> str | None:
+    faults = (_words_fault(_METADATA.sub("", one)) for one in _UNNAMED_SHARDING.findall(text))
+    return _groups_fault(text) or next((fault for fault in faults if fault is not None), None)
+
+
+def _words_fault(text: str) -> str | None:
+    """Why the words between the braces of a sharding do not go together."""
+    words = _SHARDING_WORD.findall(_SUBGROUPS.sub("", text))
+    devices = text.count("device=") + sum(
+        found.count(",") + 1 for found in _LISTED_DEVICES.findall(text)
+    )
+    if "replicated" in words:
+        return "a replicated sharding has no devices" if devices else None
+    if "maximal" in words:
+        return None if devices == 1 or "device=" in text else "a maximal sharding has one device"
+    if {"manual", "unknown", "unreduced"} & set(words):
+        return "this sharding has no devices" if devices else None
+    if "devices=" not in text:
+        return "a sharding needs its kind or devices"
+    if "<=" not in text and devices < 2:
+        return "a tiled sharding has more than one device"
     return None
 
 
+def _has_known_axes(text: str) -> bool:
+    """Whether the axes that a mesh is used with are its own; a number may stand for one."""
+    mesh = _MESH_AXES.search(text)
+    if mesh is None or text.count("mesh[") > 1:
+        return True
+    known = {name[1:-1] for name in _STRING.findall(mesh[1])}
+    used = _METADATA.sub("", text[mesh.end() :])
+    return all(name[1:-1] in known or name[1:-1].isdigit() for name in _STRING.findall(used))
+
+
 def _is_order(sizes: str, order: str) -> bool:
-    """Whether `T(1,0)` fits `<=[2,4]`; it may be missing for one dimension alone."""
+    """Whether `T(1,0)` fits `<=[2,4]`; one dimension alone has no order."""
     rank = sizes.count(",") + 1
-    return order.count(",") + 1 == rank if order else rank == 1
+    return rank > 1 and order.count(",") + 1 == rank if order else rank == 1
+
+
+_JUDGES = {
+    "metadata": _metadata_fault,
+    "replica_groups": _groups_fault,
+    "sharding": _shardings_fault,
+}
 
 
 def is_header_key(key: str) -> bool:
