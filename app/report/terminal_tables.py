@@ -1,4 +1,4 @@
-"""The lower part of the terminal text: loops, collectives, passes, environment, input.
+"""The lower part of the terminal text: loops, collectives, memory, passes, environment.
 
 Takes a report whose texts are already legible. Tables are cut to what a reader scrolls through;
 what is left out is counted.
@@ -23,6 +23,7 @@ from app.report.program_facts import (
     sends_text,
     total_text,
 )
+from app.report.terminal_memory import print_memory
 from app.report.verdict import main_module, releases_text, target_text
 from app.report.wording import (
     counted,
@@ -44,6 +45,7 @@ def print_tables(report: Report, console: Console) -> None:
     _print_loops(report, console)
     _print_collectives(report, console)
     module = main_module(report)
+    print_memory(report, module, console)
     if module is not None:
         _print_passes(module, report.loops, console)
     _print_environment(report, module, console)

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from app.model.device import TargetDevice
-from app.model.memory import Memory, MemoryEstimate, MemoryPeak
+from app.model.memory import AsyncBuffers, LiveBuffer, Memory, MemoryEstimate, MemoryPeak
 from app.model.report import Report
 from app.model.source_lines import Snippet, SourceLines
 from app.report.program_facts import device_text, memory_text, sources_text
@@ -96,6 +96,43 @@ def test_an_estimate_of_memory_is_said_to_be_one() -> None:
     assert memory_text(told, module) == "3.0 GiB at the peak, dot.4 (prog1.py:55)"
     assert memory_text(report, module) == memory_text(told, None) == ""
     assert "Memory 3.0 GiB at the peak" in " ".join(printed(told, width=200).split())
+
+
+def test_the_peak_is_told_by_class_and_buffer() -> None:
+    report = builders.crash_report()
+    line = report.loops[0].source
+    big = LiveBuffer(
+        class_="thread_local", bytes=3 << 20, allocation=1, instruction="f.1", source=line
+    )
+    small = LiveBuffer(
+        class_="copy",
+        bytes=2048,
+        allocation=1,
+        instruction="c",
+        index="{1}",
+        source=line,
+        source_how="operand",
+    )
+    peak = MemoryPeak(bytes=4 << 20, classes={"copy": 1 << 20}, buffers=9, largest=(big, small))
+    shared = (
+        AsyncBuffers(computation="e", start="s.1", done="d.1", opcode="copy", in_place=True),
+        AsyncBuffers(computation="e", start="s", done="d", opcode="copy", overwritten_by=("w",)),
+    )
+    memory = Memory(
+        module=builders.MODULE, dump=0, file="m", total_bytes=1, peak=peak, async_buffers=shared
+    )
+    told = printed(msgspec.structs.replace(report, memory=(memory,)), width=120)
+    rows = [" ".join(row.split()) for row in told.splitlines()]
+    for row in (
+        "Memory at the peak (4.0 MiB)",
+        "copy 1.0 MiB",
+        "3.0 MiB thread-local f.1 prog1.py:55",
+        "2.0 KiB copy c{1} prog1.py:55 (inferred)",
+        "and 7 more buffers",
+        "s: its operand is overwritten before d by w",
+        "1 asynchronous operation puts its result over the operand: s.1",
+    ):
+        assert row in rows
 
 
 def test_a_stand_in_is_no_device_of_the_dump() -> None:
