@@ -21,8 +21,7 @@ from app.service import Log, Question, analyze
 from app.settings import Settings
 
 _CHUNK_BYTES = 1 << 20
-# Options that name a file, and what goes into it.
-_FORMS: dict[str, ReportForm] = {
+FORMS: dict[str, ReportForm] = {
     "json": "json",
     "html": "html",
     "markdown": "md",
@@ -32,6 +31,7 @@ _FORMS: dict[str, ReportForm] = {
     "github": "github",
     "gitlab": "gitlab",
 }
+"""Options that name a file, and what goes into it."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -76,7 +76,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Analyse, write what was asked for, print the rest; 1 when findings reach `--fail-on`."""
-    targets: list[str] = [t for t in map(vars(arguments).get, _FORMS) if t]
+    targets: list[str] = [t for t in map(vars(arguments).get, FORMS) if t]
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
     question = Question(
@@ -100,7 +100,7 @@ def _outputs(
     arguments: argparse.Namespace, report: Report, snippets: SourceLines
 ) -> Iterator[tuple[str, str]]:
     """The files asked for, each with its text, which is made only then."""
-    for name, form in _FORMS.items():
+    for name, form in FORMS.items():
         if target := vars(arguments)[name]:
             text, _ = in_form(
                 report,

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from app.cli.analyze import FORMS
 from app.cli.arguments import Commands
 from app.cli.output import write_output
 from app.cli.remote import Remote
@@ -25,15 +26,8 @@ from app.web.receiving import WORDS, clean_label
 from app.web.sample import add_folder
 
 _CHUNK_BYTES = 1 << 20
-_FORMS = {
-    "html": "html",
-    "markdown": "md",
-    "thread": "thread",
-    "sarif": "sarif",
-    "junit": "junit",
-    "github": "github",
-    "gitlab": "gitlab",
-}
+# With --json goes what the server said.
+_FORMS = {option: form for option, form in FORMS.items() if option != "json"}
 
 
 def add_parser(commands: Commands) -> None:
