@@ -20,6 +20,7 @@ from app.model.report import Failure
 
 _PRINTED = re.compile(r"%[\w.\-]+ = [^\n]*|^Extension modules: [^\n]*", re.M)
 _FILE_NAME = re.compile(r"\b(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
+_CHECKED = re.compile(r"Check failed|RET_CHECK|CHECK failure")
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
@@ -158,10 +159,13 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
         return None
     text = _PRINTED.sub("%", line.text)
     sign = _first(failure_signs("warns"), [text])
-    if sign is None and is_alone and (line.severity == "E" or not line.file):
+    if sign is None and is_alone and (line.severity in ("E", "") or not line.file):
         sign = _first(failure_signs("says"), [text]) or _first_frame([text])
-        if sign is None and not line.file:
-            sign = _whole(failure_signs("file"), _stem(None, text))
+        if sign is None and line.severity != "E":
+            stem = _stem(line.file or None, text)
+            sign = _whole(failure_signs("file"), stem)
+            if sign is None and _CHECKED.search(text):
+                sign = _whole(failure_signs("core"), stem)
     return sign
 
 

@@ -29,6 +29,7 @@ TRIGGERS = (
     *(b"rendezvous", b"equal to tol", b"Mismatched", b"absolute diff"),
     *(b"AssertionE", b"FloatingPointE", b"' op ", b"C++ exc", b"verifier errors"),
     *(b"oom-kill", b"oom_kill", b"OOM Kill", b"HLO pass "),
+    *(b"CuDNN lib", b"distributed ser", b"ang watchdog", b"high number"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

@@ -167,7 +167,8 @@ class MessageReader:
             if found := _PASS.match(text):
                 self._found.passes.append(found["name"].strip())
             return
-        is_told = line.severity in ("W", "E") or self._is_pass_file(file) or self._mentions(text)
+        # A header without a severity was cut out of a log by whoever thought it mattered.
+        is_told = line.severity != "I" or self._is_pass_file(file) or self._mentions(text)
         may_count = is_told or is_stuck(text) or is_unstuck(text)
         if line.severity == "I" and not may_count:
             self._close(stream, line.stream)

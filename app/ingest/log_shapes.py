@@ -91,7 +91,8 @@ _MENTIONS = (
     *("displaying the full instruction", "Results do not match the reference"),
     *("Not equal to tolerance", "Mismatched elements", "Max absolute difference"),
     *("' op ", "failed to legalize", "C++ exception", "verifier errors", "ssertion failed"),
-    *("oom-kill", "oom_kill", "OOM Kill"),
+    *("oom-kill", "oom_kill", "OOM Kill", "CuDNN library", "distributed service detected"),
+    *("ang watchdog", "high number of iterations", "Failed to verify"),
 )
 _FRAME_ALONE = re.compile(
     r"(?: *#\d{1,3} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"

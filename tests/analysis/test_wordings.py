@@ -62,3 +62,19 @@ def test_a_lookup_that_failed_only_hints() -> None:
     running = "I0000 00:00:1786848746.938112 38 hlo_pass_pipeline.cc:181]   HLO pass "
     (found,) = diagnose(read_log(running + "collective-pipeliner-forward\n" + text, name="run.log"))
     assert (found.class_, found.strength) == ("collective-pipeliner", "pointed")
+
+
+@pytest.mark.parametrize(
+    ("class_", "text"),
+    [
+        ("hlo-verifier", "hlo_instruction.cc ... Check failed: parent_ != nullptr"),
+        ("hlo-verifier", "it dies with hlo_instructions.h:2249 Check failed: window_ != nullptr"),
+        ("scatter-sort", "sort_rewriter.cc ... RET_CHECK failure ... num_operands <= 2"),
+        ("cudnn", "... cuda_dnn.cc:522] Loaded runtime CuDNN library: 8.5.0 but source is newer"),
+        ("hang-rendezvous", "client.h ... the JAX distributed service detected fatal errors"),
+        ("ptxas-backend", "... cuda_driver.cc:1150] no context: CUDA_ERROR_LAUNCH_TIMEOUT"),
+    ],
+)
+def test_lines_that_were_cut_out_and_shortened(class_: str, text: str) -> None:
+    found = diagnose(read_log(text + "\n", name="run.log"))
+    assert [diagnosis.class_ for diagnosis in found][:1] == [class_]
