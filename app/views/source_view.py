@@ -6,7 +6,6 @@ what was dropped longer ago only the whole history tells, as the report does for
 
 from collections.abc import Mapping, Sequence
 
-from app.analysis.executions import Place
 from app.analysis.source_figures import (
     Figures,
     Line,
@@ -62,49 +61,53 @@ class SourceText(Struct, frozen=True, kw_only=True):
     cut: Cut | None = None
 
 
-def source_text(
-    texts: Sequence[Module], line: Line | None, trips: Mapping[Place, int] | None = None
-) -> SourceText:
-    """The lines of the last of `texts`, the ones before being those just before it.
+class SourceReading:
+    """One text read by lines of the program, to be asked of any of them.
 
-    `trips` are counts of loops that the text itself does not tell.
+    `texts` ends with the text that is read; the ones before are those just before it.
     """
-    history = _history_of(texts)
-    position = len(texts) - 1
-    module = texts[-1]
-    repairer = SourceRepairer(history)
 
-    def place(
-        computation: Computation, instruction: Instruction
-    ) -> tuple[Source, SourceHow] | None:
-        placed = repairer.of(position, computation, instruction)
-        return None if placed is None else (placed.source, placed.how)
+    def __init__(self, texts: Sequence[Module]) -> None:
+        position = len(texts) - 1
+        repairer = SourceRepairer(_history_of(texts))
 
-    told: dict[Place, int | None] = text_trips(module)
-    for loop, count in (trips or {}).items():
-        if told.get(loop) is None:
-            told[loop] = count
-    every = list(made_of(module, place, told))
-    figures, unplaced = figures_by_line(iter(every))
-    chosen = [one for one in every if line is not None and one.line == line]
-    chosen.sort(
-        key=lambda one: (one.how != "stated", -one.flops, -(one.collective_bytes or 0), -one.bytes)
-    )
-    cut = None
-    if len(chosen) > MAX_MADE:
-        cut = Cut(
-            shown=MAX_MADE,
+        def place(
+            computation: Computation, instruction: Instruction
+        ) -> tuple[Source, SourceHow] | None:
+            placed = repairer.of(position, computation, instruction)
+            return None if placed is None else (placed.source, placed.how)
+
+        self._module = texts[-1]
+        made = list(made_of(self._module, place, text_trips(self._module)))
+        self._figures, self._unplaced = figures_by_line(iter(made))
+        self._made: dict[Line, list[Made]] = {}
+        for one in made:
+            if one.line is not None:
+                self._made.setdefault(one.line, []).append(one)
+
+    def of_line(self, line: Line | None) -> SourceText:
+        """What the text has of every line, with the instructions of one; of none for None."""
+        chosen = [] if line is None else list(self._made.get(line, ()))
+        chosen.sort(key=_weight)
+        cut = None
+        if len(chosen) > MAX_MADE:
+            cut = Cut(
+                shown=MAX_MADE,
+                total=len(chosen),
+                next_step="Search the text for the line to see the others.",
+            )
+        return SourceText(
+            figures=self._figures,
+            made=tuple(_shown(self._module, one) for one in chosen[:MAX_MADE]),
             total=len(chosen),
-            next_step="Search the text for the line to see the others.",
+            stated=sum(one.how == "stated" for one in chosen),
+            unplaced=self._unplaced,
+            cut=cut,
         )
-    return SourceText(
-        figures=figures,
-        made=tuple(_shown(module, one) for one in chosen[:MAX_MADE]),
-        total=len(chosen),
-        stated=sum(one.how == "stated" for one in chosen),
-        unplaced=unplaced,
-        cut=cut,
-    )
+
+
+def _weight(made: Made) -> tuple[bool, int, int, int]:
+    return made.how != "stated", -made.flops, -(made.collective_bytes or 0), -made.bytes
 
 
 def _shown(module: Module, made: Made) -> MadeInstruction:

@@ -15,6 +15,7 @@ from app.jobs.runner import Runner
 from app.settings import Settings
 from app.store import Attachment, Problem, ReportRow, Store
 from app.web.rates import Rate, Slots
+from app.web.readings import Readings
 from app.web.shelf import Shelf
 
 
@@ -35,6 +36,7 @@ class Services:
     own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     sample_folders: dict[str, Path] = field(default_factory=dict[str, Path])
     shelf: Shelf = field(default_factory=Shelf)
+    readings: Readings = field(default_factory=Readings)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     # Held for an upload and not for an address: parts that come at once would be mixed.
     part_slots: Slots = field(default_factory=lambda: Slots(1, 400, "parts of this upload"))

@@ -11,13 +11,12 @@ from starlette.responses import HTMLResponse
 from app.bundle import Bundle
 from app.errors import NotFound
 from app.ingest.source_lines import read_program
-from app.model.report import Report
 from app.model.source_lines import ProgramText
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
 from app.report.wording import file_name
 from app.views.source_files import matching_file
-from app.views.source_view import SourceText, source_text
+from app.views.source_view import SourceReading, SourceText
 from app.web.rendering import Site
 from app.web.services import Services, services_of
 from app.web.texts import InReader, module_of
@@ -58,7 +57,7 @@ def source(
             raise NotFound(f"there is no text {place.text} of module {chosen.id!r}")
         found = None
         if place.line or place.text != last or not program_of(report, chosen.id).files:
-            found = _text_of(bundle, report, place)
+            found = _text_of(services, bundle, place)
         page = source_page(
             report,
             place,
@@ -91,15 +90,20 @@ def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], Pr
     return text_of
 
 
-def _text_of(bundle: Bundle, report: Report, place: SourcePlace) -> SourceText:
+def _text_of(services: Services, bundle: Bundle, place: SourcePlace) -> SourceText:
     """What the text of `place` has, with as many texts before it as are soon read."""
-    sizes = [dump.bytes for dump in place.module.dumps]
-    first, room = place.text, _MOST_EARLIER_BYTES
-    while first and place.text - first < _MOST_EARLIER_TEXTS and room >= sizes[first - 1]:
-        first -= 1
-        room -= sizes[first]
-    texts = [bundle.parse(place.module.id, index) for index in range(first, place.text + 1)]
-    return source_text(texts, (place.file, place.line) if place.line else None)
+
+    def read() -> SourceReading:
+        sizes = [dump.bytes for dump in place.module.dumps]
+        first, room = place.text, _MOST_EARLIER_BYTES
+        while first and place.text - first < _MOST_EARLIER_TEXTS and room >= sizes[first - 1]:
+            first -= 1
+            room -= sizes[first]
+        indexes = range(first, place.text + 1)
+        return SourceReading([bundle.parse(place.module.id, index) for index in indexes])
+
+    reading = services.readings.of(bundle, (place.module.id, place.text), read)
+    return reading.of_line((place.file, place.line) if place.line else None)
 
 
 @router.api_route("/memory", methods=["GET", "HEAD"])
