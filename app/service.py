@@ -248,7 +248,7 @@ def gather_facts(
         memory_estimates=estimates,
         work=work,
         meshes=meshes,
-        diagnoses=diagnose(log, failure, environment.backend),
+        diagnoses=diagnose(log, failure, environment.backend, environment.flags),
     )
 
 
