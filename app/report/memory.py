@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from app.errors import NotFound
 from app.model.memory import (
-    BufferClass,
     LiveBuffer,
     LoopBuffer,
     Memory,
@@ -35,38 +34,12 @@ from app.report.memory_views import (
     ShareView,
     SharingView,
 )
+from app.report.memory_words import CLASS_WORDS, PLURALS, classes_of, classes_text
 from app.report.page import rows_of
 from app.report.verdict import module_labels
 from app.report.views import view_links
 from app.report.wording import counted, cut_list, legible, place_text, size_text
 
-CLASS_WORDS: Mapping[BufferClass, str] = {
-    "parameter": "parameter",
-    "donated": "donated parameter",
-    "output": "output",
-    "constant": "constant",
-    "thread_local": "thread-local",
-    "stacked": "stacked by a loop",
-    "carried": "carried by a loop",
-    "collective": "collective",
-    "copy": "copy",
-    "workspace": "library workspace",
-    "temporary": "temporary",
-}
-_PLURALS: Mapping[str, str] = {
-    "parameter": "parameters",
-    "donated": "donated parameters",
-    "output": "outputs",
-    "constant": "constants",
-    "thread_local": "thread-local values",
-    "stacked": "values stacked by loops",
-    "carried": "state of loops",
-    "collective": "collectives",
-    "copy": "copies",
-    "workspace": "library workspaces",
-    "temporary": "temporaries",
-    "temp": "temporaries",
-}
 _CARRY_WORDS = {"double_buffer": "double buffer"}
 _MOST_TILES = 60
 _SHOWN_ROLES = 3
@@ -134,6 +107,7 @@ class _Pager:
             curves=()
             if curve is None
             else tuple(curve_drawing(curve, bands, canvas) for canvas in CANVASES),
+            curve_title=self._curve_title(),
             curve_label=self._curve_label(),
             curve_note="" if curve is None else bands_note(curve, bands),
             maps=tuple(map_drawing(parts, canvas) for canvas in CANVASES) if parts else (),
@@ -172,9 +146,9 @@ class _Pager:
         yield "Reserved in all", size_text(memory.total_bytes)
         roles = sorted(memory.reserved.items(), key=lambda item: -item[1])
         for role, size in roles[:_SHOWN_ROLES]:
-            yield f"for {_PLURALS.get(role, role)}", size_text(size)
+            yield f"for {PLURALS.get(role, role)}", size_text(size)
         if roles[_SHOWN_ROLES:]:
-            rest = ", ".join(_PLURALS.get(role, role) for role, _ in roles[_SHOWN_ROLES:])
+            rest = ", ".join(PLURALS.get(role, role) for role, _ in roles[_SHOWN_ROLES:])
             yield f"for {rest}", size_text(sum(size for _, size in roles[_SHOWN_ROLES:]))
         if len(memory.spaces) > 1:
             for space in memory.spaces:
@@ -183,6 +157,12 @@ class _Pager:
         if stated is not None and stated.bytes is not None:
             yield "Peak as XLA states it", size_text(stated.bytes)
         yield "Read from", legible(memory.file)
+
+    def _curve_title(self) -> str:
+        estimate = self._memory.estimate
+        if estimate is not None and estimate.order == "text":
+            return "Over the text, in its order"
+        return "Over the schedule"
 
     def _curve_label(self) -> str:
         curve = self._memory.curve
@@ -230,8 +210,8 @@ class _Pager:
         return Part(
             bytes=share.bytes,
             label=legible(place_text(source)),
-            words=_classes_text(share),
-            kind=next(iter(share.classes), "other"),
+            words=classes_text(share),
+            kind=next(iter(classes_of(share)), "other"),
             href=self._line_href(source),
         )
 
@@ -249,7 +229,7 @@ class _Pager:
                 part=f"{share.bytes / peak.bytes:.1%}" if peak and peak.bytes else "",
                 buffer_count=share.buffers,
                 buffers=f"{share.buffers:,}",
-                classes=_classes_text(share),
+                classes=classes_text(share),
             )
 
     # ---- buffers ---------------------------------------------------------------------------------
@@ -367,6 +347,7 @@ def _empty_page(here: str) -> MemoryPage:
         modules=(),
         facts=(),
         curves=(),
+        curve_title="",
         curve_label="",
         curve_note="",
         maps=(),
@@ -382,17 +363,13 @@ def _empty_page(here: str) -> MemoryPage:
 
 def _parts_without_line(share: PeakShare) -> Iterator[Part]:
     where = "smaller lines" if share.rest else "no line known"
-    for class_, size in share.classes.items():
-        yield Part(size, _PLURALS.get(class_, class_), where, class_, "")
+    for class_, size in classes_of(share).items():
+        yield Part(size, PLURALS.get(class_, class_), where, class_, "")
 
 
 def _kinds_of(parts: list[Part]) -> tuple[tuple[str, str], ...]:
     used = {part.kind for part in parts}
     return tuple((kind, word) for kind, word in CLASS_WORDS.items() if kind in used)
-
-
-def _classes_text(share: PeakShare) -> str:
-    return ", ".join(_PLURALS.get(class_, class_) for class_ in share.classes)
 
 
 def _element_of(loop: Loop | None, index: int) -> CarriedElement | None:

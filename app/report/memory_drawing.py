@@ -147,7 +147,9 @@ def curve_drawing(curve: MemoryCurve, bands: Mapping[str, Band], canvas: Canvas)
 
     line = _steps(curve, x_of, y_of)
     peak = max(range(len(curve.bytes)), key=lambda place: curve.bytes[place])
-    peak_x = x_of(curve.at[peak])
+    # In the middle of its position, as the pointer stands.
+    at = curve.at[peak]
+    peak_x = round((x_of(at) + x_of(at + 1)) / 2, 1)
     is_right = peak_x > (canvas.left + right) / 2
     return CurveDrawing(
         name=canvas.name,

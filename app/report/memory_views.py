@@ -81,6 +81,7 @@ class MemoryPage:
     modules: tuple[OptionView, ...]
     facts: tuple[tuple[str, str], ...]
     curves: tuple[CurveDrawing, ...]
+    curve_title: str
     curve_label: str
     curve_note: str
     maps: tuple[MapDrawing, ...]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from app.model.memory import LiveBuffer, Memory
 from app.model.report import Module, Report
-from app.report.memory import CLASS_WORDS
+from app.report.memory_words import CLASS_WORDS
 from app.report.wording import counted, cut_list, place_text, size_text
 
 _MOST_BUFFERS = 8

@@ -60,6 +60,13 @@ def test_tiles_and_table_hold_the_same_lines(page: str) -> None:
     assert half == tiles[len(tiles) // 2 :]
 
 
+def test_a_line_is_of_the_kind_that_most_of_its_bytes_are(page: str) -> None:
+    (tile,) = set(
+        re.findall(r'<a class="tile class-(\w+)"[^>]*><title>train.py:7: [^;]*; ([^<]*)<', page)
+    )
+    assert tile == ("stacked", "values stacked by loops, temporaries")
+
+
 def test_links_lead_to_graph_line_and_loop(client: TestClient, report: str, page: str) -> None:
     hrefs = {unescape(href) for href in re.findall(r'href="(/r/[^"]+)"', page)}
     for view in ("graph?", "#loop-"):
@@ -88,6 +95,7 @@ def test_an_estimate_is_said_to_be_one_and_how_to_get_better(client: TestClient)
     page = client.get(f"{report_of(client, small_dump())}/memory").text
     assert "for the whole run" in page
     assert "An estimate: the dump has no buffer assignment" in page
+    assert "Over the text, in its order" in page
     assert "-buffer-assignment.txt" in page
 
 
