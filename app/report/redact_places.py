@@ -284,7 +284,7 @@ class Places:
         found = match[0]
         kept = found.rstrip(".$")
         is_fraction = len(kept) < 3 and kept.startswith("/")
-        if is_fraction or _is_shown(kept, self._words):
+        if is_fraction or _is_shown(kept, self._words) or _is_op_name(match):
             return found
         return self.path(kept) + found[len(kept) :]
 
@@ -323,6 +323,12 @@ class Places:
     def _for_named_secret(self, match: re.Match[str]) -> str:
         head, value = (match[1], match[2]) if match[1] else (match[3], match[4])
         return f"{head}{self._words.put('secret', value)}"
+
+
+def _is_op_name(match: re.Match[str]) -> bool:
+    # `op_name="/add"`, as jaxlib 0.4 writes what was traced without a name stack.
+    before = match.string[max(0, match.start() - 9) : match.start()]
+    return before == 'op_name="' and match[0][1:].partition("/")[0] in PUBLIC_WORDS
 
 
 def _is_telling(name: str) -> bool:

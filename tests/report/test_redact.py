@@ -83,6 +83,7 @@ def test_places_and_people_become_words(text: str, expected: str) -> None:
         "jaxlib 0.4.30, cuda 12.4.131, 127.0.0.1:80 localhost 0.0.0.0",
         "token.5 = token[] after-all(), secret is kept",
         "xla::HloInstruction::Create and std::vector",
+        'metadata={op_name="/add" source_line=3}',
         "replica_groups={{0,1},{2,3}}, channel_id=1",
     ],
 )

@@ -62,6 +62,8 @@ def main(options: list[str]) -> int:
             # The owner may, and then nothing would be left to ask for.
             "--exclude-operation-id=delete_report",
             "--continue-on-failure",
+            # Longer than the longest `wait`.
+            "--request-timeout=330",
             *options,
         ]
         hooks = {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": name}
