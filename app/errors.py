@@ -7,6 +7,7 @@ AppError
 │   └── LimitExceeded      larger than a budget of `app.settings` allows
 ├── NotFound               no such report, pass, instruction or rule (or not yours)
 ├── JobFailed              the analysis itself ended badly: memory, time, crash
+│   └── ToolchainFault     a jaxlib release to replay on cannot be installed or made ready
 ├── ServerFault            another server cannot be reached, or did not do what was asked
 └── UsageError             the request or command line makes no sense
 
@@ -80,6 +81,12 @@ class JobFailed(AppError):
     """An analysis ended without a report: out of memory or time, crashed, or its worker lost."""
 
     default_code = "job_failed"
+
+
+class ToolchainFault(JobFailed):
+    """The environment of a jaxlib release cannot be installed or made ready for replays."""
+
+    default_code = "toolchain"
 
 
 class ServerFault(AppError):

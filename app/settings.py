@@ -31,6 +31,10 @@ def _default_data_dir() -> Path:
     return Path("data")
 
 
+def _default_replay_dir() -> Path:
+    return Path("~/.cache/hloscope")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What may be configured, with the defaults that suit one machine."""
@@ -88,6 +92,8 @@ class Settings:
     """Address of the server as its users write it, for full links; empty: links are paths."""
     trusted_proxies: str = ""
     """Addresses of proxies, separated by commas, whose word on the client's address is taken."""
+    replay_dir: Path = field(default_factory=_default_replay_dir)
+    """Folder of the jaxlib releases installed for replays, and of what they answered."""
 
 
 def settings_from_environment(environ: Mapping[str, str] | None = None) -> Settings:

@@ -9,18 +9,39 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from app.cli import analyze, compare, diff, explain, parse, policy, rules, run, serve, upload
+from app.cli import (
+    analyze,
+    compare,
+    diff,
+    explain,
+    parse,
+    policy,
+    replay,
+    rules,
+    run,
+    serve,
+    upload,
+)
 from app.cli.output import complain
-from app.errors import AppError, InputError, JobFailed, NotFound, ServerFault, UsageError
+from app.errors import (
+    AppError,
+    InputError,
+    JobFailed,
+    NotFound,
+    ServerFault,
+    ToolchainFault,
+    UsageError,
+)
 from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
-_COMMANDS = (analyze, run, parse, diff, compare, policy, serve, upload, rules, explain)
+_COMMANDS = (analyze, run, parse, diff, compare, policy, replay, serve, upload, rules, explain)
 _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
     (UsageError, 2),
     (NotFound, 2),
     (InputError, 3),
     (ServerFault, 4),
+    (ToolchainFault, 4),
     (JobFailed, 5),
 )
 _INTERRUPTED = 130

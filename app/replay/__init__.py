@@ -1,0 +1,7 @@
+"""Recompiling a dump's module under other flags and releases, with no GPU.
+
+`toolchains` keeps an environment per jaxlib release, `subject` says what of a dump is compiled,
+`compiling` compiles it once in a process of its own and names the outcome, `experiments` does so
+many times, in parallel and never twice, `bisecting` asks which flags and passes it takes, `proving`
+holds a report's workarounds against it. What a recompile cannot show is told in docs/replay.md.
+"""

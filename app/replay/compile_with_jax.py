@@ -1,0 +1,108 @@
+"""Compiles one HLO module with the jaxlib of the environment whose Python runs this file.
+
+Never imported: it is started as `python compile_with_jax.py ORDERS` by the Python of a toolchain,
+where neither hloscope nor its packages are. ORDERS is a JSON file; what became of the module goes
+into the file that its `result` names, unless XLA ends the process first. The names of JAX that it
+needs are private and have moved, so all of them stand here.
+"""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Orders = dict[str, Any]
+
+
+def main() -> int:
+    """Compile as ordered; the exit code is 0 where a result was written."""
+    orders: Orders = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    stage = "prepare"
+    result = {"stage": "done"}
+    try:
+        devices = _devices(orders)
+        module = _stablehlo(orders)
+        stage = "compile"
+        _compile(orders, devices, module)
+    except Exception as error:
+        result = {"stage": stage, "error": f"{type(error).__name__}: {error}"}
+    Path(orders["result"]).write_text(json.dumps(result), "utf-8")
+    return 0
+
+
+def _extension() -> Any:
+    # jaxlib's own C++ bindings were renamed in 0.6.1.
+    try:
+        return importlib.import_module("jaxlib._jax")
+    except ImportError:
+        return importlib.import_module("jaxlib.xla_extension")
+
+
+def _hlo_classes() -> Any:
+    # A module of their own from 0.10 on.
+    try:
+        return importlib.import_module("jaxlib._hlo")
+    except ImportError:
+        return _extension()
+
+
+def _stablehlo(orders: Orders) -> Any:
+    """The module in the form in which JAX hands modules to a client."""
+    data = Path(orders["module"]).read_bytes()
+    classes = _hlo_classes()
+    if orders["form"] == "text":
+        parsed = classes.hlo_module_from_text(data.decode("utf-8", "surrogateescape"))
+        data = parsed.as_serialized_hlo_module_proto()
+    computation = classes.XlaComputation(data)
+    return _extension().mlir.xla_computation_to_mlir_module(computation)
+
+
+def _devices(orders: Orders) -> list[Any]:
+    """As many devices as the module runs on; those of a GPU need not exist."""
+    count: int = orders["replicas"] * orders["partitions"]
+    jax: Any = importlib.import_module("jax")
+    if orders["backend"] == "CPU":
+        return list(jax.devices("cpu")[:count])
+    bridge: Any = importlib.import_module("jax._src.xla_bridge")
+    jax.devices("cpu")  # discovers and registers the plugins
+    # Up to 0.4.38 `gpu` is no known platform where no device is visible.
+    known = bridge.canonicalize_platform
+
+    def canonical(name: str) -> str:
+        return "cuda" if name == "gpu" else known(name)
+
+    bridge.canonicalize_platform = canonical
+    topologies: Any = importlib.import_module("jax.experimental.topologies")
+    options: dict[str, str] = {}
+    if orders["target"]:
+        options = {"topology": f"1x1x{count}", "target_config": orders["target"]}
+    topology = topologies.get_topology_desc("replay", "cuda", **options)
+    return list(topology.devices)[:count]
+
+
+def _compile(orders: Orders, devices: list[Any], module: Any) -> None:
+    compiler: Any = importlib.import_module("jax._src.compiler")
+    numpy: Any = importlib.import_module("numpy")
+    client = devices[0].client
+    replicas, partitions = orders["replicas"], orders["partitions"]
+    options = compiler.get_compile_options(
+        num_replicas=replicas,
+        num_partitions=partitions,
+        device_assignment=numpy.array([d.id for d in devices]).reshape(replicas, partitions),
+        use_spmd_partitioning=True,
+        backend=client,
+    )
+    if orders["backend"] == "CPU" and hasattr(client, "compile_and_load"):
+        listed = _extension().DeviceList(tuple(devices))
+        client.compile_and_load(module, listed, options)
+        return
+    try:
+        client.compile(module, compile_options=options)
+    except TypeError:
+        # From 0.6.1 on a compile-only client wants to be told its devices.
+        client.compile(module, _extension().DeviceList(tuple(devices)), options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""Compiles one module once, in a process of its own with limits, and names the outcome.
+
+Given a toolchain, a subject and flags; gives an `Attempt`. What XLA says is read by the same reader
+that reads a user's log, so the signature of a failure is that of a report. Nothing is cached and
+nothing is tried twice here.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from app.ingest.log import read_log
+from app.knowledge.flags import flag_known_in
+from app.replay.subject import Subject
+from app.replay.toolchains import Toolchain
+from app.sandbox import Ending, Limits, run_child
+
+_SCRIPT = "compile_with_jax.py"
+_TARGET = "app.replay.starting:start"
+_MOST_LOG_BYTES = 1 << 20
+_MOST_WORDS = 400
+# Said by the stand-in driver's absence of cuDNN, never by the module (cuda_dnn.cc, 0.4.28-0.4.33).
+_OF_THE_STAND_IN = ("There was an error before creating cudnn handle",)
+_NO_MEMORY = (
+    "std::bad_alloc",
+    "MemoryError",
+    "Cannot allocate memory",
+    "LLVM ERROR: out of memory",
+)
+_UNKNOWN_FLAG = "Unknown flag"
+
+
+class Kind(StrEnum):
+    """What became of a module."""
+
+    COMPILES = "compiles"
+    SAME = "same signature"
+    ANOTHER = "another failure"
+    TIME = "time-out"
+    MEMORY = "out of memory"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One compile: the outcome, the signature of its failure, its message, and how long it took.
+
+    `dropped` are flags that the release does not know; they were not given to it.
+    """
+
+    kind: Kind
+    signature: str = ""
+    words: str = ""
+    seconds: float = 0.0
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one compile may use; `memory_bytes` is address space, and XLA takes much of it."""
+
+    wall_s: int = 300
+    memory_bytes: int = 32 << 30
+    file_bytes: int = 2 << 30
+
+    @property
+    def limits(self) -> Limits:
+        """As the sandbox takes them; a compile may keep two processors busy all the time."""
+        return Limits(
+            memory_bytes=self.memory_bytes,
+            cpu_s=2 * self.wall_s,
+            wall_s=self.wall_s,
+            file_bytes=self.file_bytes,
+            open_files=1024,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What the process of one compile left: how it ended, its result file, what it printed."""
+
+    ending: Ending
+    result: Mapping[str, Any]
+    log: str
+    signal: int | None = None
+
+
+def compile_once(
+    tool: Toolchain,
+    subject: Subject,
+    flags: Mapping[str, str],
+    *,
+    budget: Budget,
+    signature: str = "",
+    keep: Path | None = None,
+) -> Attempt:
+    """Compile `subject` with `flags` (names without dashes) and say what became of it.
+
+    Args:
+        tool: the release to compile with.
+        subject: the module, its counts and its target.
+        flags: as the user's run had them; dump flags among them are left out.
+        budget: the limits of the process.
+        signature: that of the failure looked for; empty: any failure is `another failure`.
+        keep: a folder that takes the log, and XLA's dump of every pass.
+    """
+    known, dropped = flags_for(tool.release, flags)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as scratch:
+        folder = Path(scratch)
+        ended = _run(tool, subject, known, budget=budget, folder=folder, keep=keep)
+    seconds = time.monotonic() - began
+    kind, found, words = judge(ended, signature)
+    return Attempt(kind, found, words, round(seconds, 2), dropped)
+
+
+def flags_for(release: str, flags: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The flags that `release` knows, without those of dumps; and the names of the unknown ones."""
+    own = {name: value for name, value in flags.items() if not name.startswith("xla_dump_")}
+    own.pop("xla_gpu_cuda_data_dir", None)  # a place on the machine of the original run
+    dropped = tuple(name for name in own if flag_known_in(name, release) is False)
+    return {name: value for name, value in own.items() if name not in dropped}, dropped
+
+
+def flag_words(flags: Mapping[str, str]) -> tuple[str, ...]:
+    """The flags as XLA_FLAGS takes them, in order."""
+    return tuple(f"--{name}={value}" for name, value in flags.items())
+
+
+def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
+    """The outcome, the failure's signature and its words, of what a process left."""
+    stage, error = ended.result.get("stage"), str(ended.result.get("error", ""))
+    if stage == "done":
+        return Kind.COMPILES, "", ""
+    if ended.ending in (Ending.WALL_TIME, Ending.CPU_TIME):
+        return Kind.TIME, "", "its time was up"
+    log = "\n".join(
+        line for line in ended.log.split("\n") if not any(w in line for w in _OF_THE_STAND_IN)
+    )
+    if ended.ending == Ending.MEMORY or any(word in log + error for word in _NO_MEMORY):
+        return Kind.MEMORY, "", "the memory it may have was not enough"
+    if _UNKNOWN_FLAG in log:
+        at = log.index(_UNKNOWN_FLAG)
+        return Kind.REFUSED, "", log[at : at + _MOST_WORDS].split("\n")[0]
+    if stage == "prepare":
+        return Kind.REFUSED, "", error[:_MOST_WORDS]
+    failures = read_log(f"{log}\n{error}\n", name="replay").failures
+    if not failures:
+        ending = f"signal {ended.signal}" if ended.signal else ended.ending.value
+        return Kind.ANOTHER, ended.ending.value, error[:_MOST_WORDS] or f"it ended with {ending}"
+    found = next((f for f in failures if f.signature == signature), failures[0])
+    kind = Kind.SAME if found.signature == signature else Kind.ANOTHER
+    place = f"{found.file}:{found.line}: " if found.file and found.line else ""
+    return kind, found.signature, f"{place}{found.text}"[:_MOST_WORDS]
+
+
+def _run(
+    tool: Toolchain,
+    subject: Subject,
+    flags: Mapping[str, str],
+    *,
+    budget: Budget,
+    folder: Path,
+    keep: Path | None,
+) -> Ended:
+    module, result, log = folder / "module", folder / "result.json", folder / "log"
+    module.write_bytes(subject.data)
+    orders = {
+        "module": str(module),
+        "form": subject.form,
+        "replicas": subject.replicas,
+        "partitions": subject.partitions,
+        "backend": subject.backend,
+        "target": _target(tool, subject),
+        "result": str(result),
+    }
+    (folder / "orders.json").write_text(json.dumps(orders), "utf-8")
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        log = keep.absolute() / "replay.log"
+    with as_file(files("app.replay").joinpath(_SCRIPT)) as script:
+        outcome = run_child(
+            _TARGET,
+            {
+                "command": [str(tool.python), str(script), str(folder / "orders.json")],
+                "environ": _environ(tool, subject, flags, folder, keep),
+                "log": str(log),
+            },
+            limits=budget.limits,
+            folder=folder,
+        )
+    said = _tail(log) + outcome.log
+    return Ended(outcome.ending, _written(result), said, outcome.signal)
+
+
+def _written(result: Path) -> dict[str, Any]:
+    return json.loads(result.read_text("utf-8")) if result.exists() else {}
+
+
+def _tail(log: Path) -> str:
+    if not log.exists():
+        return ""
+    return log.read_bytes()[-_MOST_LOG_BYTES:].decode("utf-8", "backslashreplace")
+
+
+def _target(tool: Toolchain, subject: Subject) -> str:
+    """The target config for a topology without devices; none where the stand-in shows devices."""
+    if subject.backend != "GPU" or tool.adapter.needs_driver:
+        return ""
+    text = subject.target or files("app.replay").joinpath("h100.pbtxt").read_text("utf-8")
+    if tool.adapter.takes_runtime_version:
+        return text
+    # The parser of these releases refuses a field that it does not know.
+    return "\n".join(line for line in text.split("\n") if not line.startswith("runtime_version"))
+
+
+def _environ(
+    tool: Toolchain, subject: Subject, flags: Mapping[str, str], folder: Path, keep: Path | None
+) -> dict[str, str]:
+    words = list(flag_words(flags))
+    if tool.ptxas is not None:
+        words.append(f"--xla_gpu_cuda_data_dir={tool.ptxas}")
+    if subject.backend == "CPU":
+        words.append(f"--xla_force_host_platform_device_count={subject.devices}")
+    if keep is not None:
+        words += [f"--xla_dump_to={keep.absolute() / 'dump'}", "--xla_dump_hlo_pass_re=.*"]
+    environ = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "JAX_PLATFORMS": "cpu",
+        "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
+        "XLA_FLAGS": " ".join(words),
+    }
+    if tool.driver is not None:
+        environ["LD_LIBRARY_PATH"] = str(tool.driver)
+        environ["HLOSCOPE_DEVICES"] = str(subject.devices)
+    return environ

@@ -1,0 +1,152 @@
+"""Many compiles of one subject: in parallel, within a time, and never the same one twice.
+
+Each answer is kept in a file named after the content of all that decides it (module, counts,
+target, release, flags, limits, the script that compiles), so a bisection that was broken off goes
+on where it was. A compile that ran out of time or memory is not kept: another machine may do it.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.search import OutOfBudget
+from app.replay.subject import Subject
+
+Flags = Mapping[str, str]
+Compile = Callable[[Subject, Flags], Attempt]
+Told = Callable[[str, Attempt], None]
+
+_DECIDES_NOTHING = (Kind.TIME, Kind.MEMORY)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Variant:
+    """One thing to try: `name` is what a table calls it, `flags` all flags of the compile."""
+
+    name: str
+    flags: Flags
+    subject: Subject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """A variant and what became of it; None where the time was up before its turn."""
+
+    variant: Variant
+    attempt: Attempt | None
+
+
+class Laboratory:
+    """Compiles variants with one release.
+
+    Args:
+        release: the release, for its name.
+        compile: compiles once; it is called by several threads.
+        folder: where answers are kept.
+        seconds: how long new compiles may be started.
+        jobs: how many run at once; 0: one a processor.
+        told: is called after each variant, by whichever thread did it.
+    """
+
+    def __init__(
+        self,
+        release: str,
+        compile: Compile,
+        folder: Path,
+        *,
+        seconds: float = 600.0,
+        jobs: int = 0,
+        told: Told | None = None,
+    ) -> None:
+        self.release = release
+        self.compiled = 0
+        self._compile = compile
+        self._folder = folder
+        self._deadline = time.monotonic() + seconds
+        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._told = told
+
+    def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
+        """Try them, as many at once as may be; the results stand in the order given."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            return tuple(pool.map(self._result, variants))
+
+    def try_one(self, variant: Variant) -> Attempt:
+        """Try one.
+
+        Raises:
+            OutOfBudget: the time is up, and its answer is not known from before.
+        """
+        kept = self._folder / f"{self._key(variant)}.json"
+        attempt = _read(kept)
+        if attempt is None:
+            if time.monotonic() > self._deadline:
+                raise OutOfBudget
+            attempt = self._compile(variant.subject, variant.flags)
+            self.compiled += 1
+            if attempt.kind not in _DECIDES_NOTHING:
+                _write(kept, attempt)
+        if self._told is not None:
+            self._told(variant.name, attempt)
+        return attempt
+
+    def _result(self, variant: Variant) -> Result:
+        try:
+            return Result(variant, self.try_one(variant))
+        except OutOfBudget:
+            return Result(variant, None)
+
+    def _key(self, variant: Variant) -> str:
+        known, _ = flags_for(self.release, variant.flags)
+        subject = variant.subject
+        decides = (
+            self.release,
+            sorted(known.items()),
+            hashlib.sha256(subject.data).hexdigest(),
+            subject.form,
+            subject.replicas,
+            subject.partitions,
+            subject.backend,
+            subject.target,
+            _digest_of_scripts(),
+        )
+        return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+
+
+def compared(attempt: Attempt, signature: str) -> Attempt:
+    """The attempt as one who looks for `signature` calls it; a kept answer knows no such wish."""
+    if attempt.kind not in (Kind.SAME, Kind.ANOTHER):
+        return attempt
+    is_same = bool(signature) and attempt.signature == signature
+    return dataclasses.replace(attempt, kind=Kind.SAME if is_same else Kind.ANOTHER)
+
+
+def _read(path: Path) -> Attempt | None:
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        kept["kind"] = Kind(kept["kind"])
+        kept["dropped"] = tuple(kept["dropped"])
+        return Attempt(**kept)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # never asked, or half written by one that was killed: it is asked again
+
+
+def _write(path: Path, attempt: Attempt) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
+    part.write_text(json.dumps(dataclasses.asdict(attempt)), "utf-8")
+    part.replace(path)
+
+
+def _digest_of_scripts() -> str:
+    here = files("app.replay")
+    names = ("compile_with_jax.py", "stand_in_driver.c", "h100.pbtxt")
+    return hashlib.sha256(b"".join(here.joinpath(n).read_bytes() for n in names)).hexdigest()

@@ -1,0 +1,123 @@
+"""One compile: each outcome, its words, its limits."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from app.ingest.log import read_log
+from app.replay.compiling import Attempt, Budget, Ended, Kind, compile_once, flags_for, judge
+from app.replay.subject import Subject
+from app.sandbox import Ending
+from replay.fake_toolchain import CHECK, OTHER, dies, make_toolchain
+
+SUBJECT = Subject(b"HloModule m\n", "text", partitions=8)
+SIGNATURE = read_log(CHECK, name="log").failures[0].signature
+
+
+def attempt(
+    folder: Path, answers: str, flags: dict[str, str] | None = None, budget: Budget | None = None
+) -> Attempt:
+    return compile_once(
+        make_toolchain(folder, answers),
+        SUBJECT,
+        flags or {},
+        budget=budget or Budget(wall_s=60),
+        signature=SIGNATURE,
+    )
+
+
+def test_a_module_that_compiles(tmp_path: Path) -> None:
+    assert attempt(tmp_path, "assert text == 'HloModule m\\n'").kind == Kind.COMPILES
+
+
+def test_the_same_check_at_another_line_is_the_same_signature(tmp_path: Path) -> None:
+    found = attempt(tmp_path, dies(CHECK.replace(":675]", ":701]")))
+    assert (found.kind, found.signature) == (Kind.SAME, SIGNATURE)
+    assert found.words.startswith("collective_pipeliner.cc:701: Check failed: last_cloned")
+
+
+def test_another_check_is_another_failure(tmp_path: Path) -> None:
+    found = attempt(tmp_path, dies(OTHER))
+    assert found.kind == Kind.ANOTHER
+    assert found.signature not in ("", SIGNATURE)
+
+
+def test_an_error_that_xla_returned_is_read_too(tmp_path: Path) -> None:
+    error = "{'stage': 'compile', 'error': 'XlaRuntimeError: INTERNAL: no such thing'}"
+    answers = f"pathlib.Path(orders['result']).write_text(json.dumps({error})); sys.exit(0)"
+    found = attempt(tmp_path, answers)
+    assert found.kind == Kind.ANOTHER
+    assert "no such thing" in found.words
+
+
+def test_a_module_that_is_not_taken_is_refused(tmp_path: Path) -> None:
+    error = "{'stage': 'prepare', 'error': 'ValueError: no HLO'}"
+    answers = f"pathlib.Path(orders['result']).write_text(json.dumps({error})); sys.exit(0)"
+    found = attempt(tmp_path, answers)
+    assert (found.kind, found.words) == (Kind.REFUSED, "ValueError: no HLO")
+
+
+def test_what_never_ends_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    child = (
+        f"import time, pathlib\\nwhile True: pathlib.Path({str(mark)!r}).touch(); time.sleep(0.05)"
+    )
+    answers = f'import subprocess, time; subprocess.Popen([sys.executable, "-c", "{child}"])\n'
+    found = attempt(tmp_path, answers + "time.sleep(600)", budget=Budget(wall_s=2))
+    assert found.kind == Kind.TIME
+    mark.unlink(missing_ok=True)
+    time.sleep(0.3)
+    assert not mark.exists()
+
+
+def test_what_eats_memory_is_refused_it(tmp_path: Path) -> None:
+    budget = Budget(wall_s=60, memory_bytes=1 << 30)
+    assert attempt(tmp_path, "bytearray(4 << 30)", budget=budget).kind == Kind.MEMORY
+
+
+def test_unknown_flags_are_dropped_and_said(tmp_path: Path) -> None:
+    flags = {"xla_gpu_enable_pipelined_all_gather": "true", "xla_no_such_flag": "1"}
+    found = attempt(tmp_path, "assert 'xla_no_such_flag' not in flags", flags)
+    assert (found.kind, found.dropped) == (Kind.COMPILES, ("xla_no_such_flag",))
+
+
+def test_flags_of_dumps_and_of_the_other_machine_are_not_handed_on() -> None:
+    flags = {"xla_dump_to": "/d", "xla_gpu_cuda_data_dir": "/c", "xla_gpu_autotune_level": "0"}
+    assert flags_for("0.4.30", flags) == ({"xla_gpu_autotune_level": "0"}, ())
+
+
+def test_the_stand_in_is_not_taken_for_the_failure() -> None:
+    line = (
+        "E1130 09:23:26.256200   12500 cuda_dnn.cc:503] There was an error before creating cudnn "
+        "handle (302): Error loading CUDA libraries. GPU will not be used."
+    )
+    ended = Ended(Ending.CRASHED, {}, f"{line}\n{CHECK}\n", 6)
+    assert judge(ended, SIGNATURE)[0] == Kind.SAME
+
+
+@pytest.mark.parametrize("ending", [Ending.WALL_TIME, Ending.CPU_TIME])
+def test_both_clocks_are_a_time_out(ending: Ending) -> None:
+    assert judge(Ended(ending, {}, CHECK), SIGNATURE)[0] == Kind.TIME
+
+
+def test_a_death_without_words_is_told_by_its_signal() -> None:
+    kind, _, words = judge(Ended(Ending.CRASHED, {}, "", 11), SIGNATURE)
+    assert (kind, words) == (Kind.ANOTHER, "it ended with signal 11")
+
+
+def test_an_unknown_flag_that_no_table_has_is_refused() -> None:
+    log = "F0000 parse_flags_from_env.cc:224] Unknown flag in XLA_FLAGS: --xla_new=1\nmore"
+    assert judge(Ended(Ending.CRASHED, {}, log, 6), SIGNATURE)[0] == Kind.REFUSED
+
+
+def test_log_and_dump_are_kept_on_request(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    compile_once(
+        make_toolchain(tmp_path, "print(flags['xla_dump_to'])"),
+        SUBJECT,
+        {"xla_dump_to": "/elsewhere"},
+        budget=Budget(wall_s=60),
+        keep=kept,
+    )
+    assert (kept / "replay.log").read_text() == f"{kept / 'dump'}\n"
