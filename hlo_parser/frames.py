@@ -109,6 +109,13 @@ class FrameTables:
         tables = ((self._locations, _LOCATION_KEYS), (self._frames, _FRAME_KEYS))
         return tuple(key for rows, keys in tables for row in rows for key in row if key not in keys)
 
+    def missing_keys(self) -> tuple[str, ...]:
+        """Keys that a row does not have, though XLA asks for all of them."""
+        tables = ((self._locations, _LOCATION_KEYS), (self._frames, _FRAME_KEYS))
+        return tuple(
+            key for rows, keys in tables for row in rows for key in sorted(keys) if key not in row
+        )
+
     def text(self) -> str:
         """The four tables as XLA prints them, parents one too high; ends with a line break."""
         rows = [

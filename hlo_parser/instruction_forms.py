@@ -166,8 +166,10 @@ def _slice_sizes_fault(instruction: Instruction, text: str) -> str | None:
 
 
 def _constraints_fault(instruction: Instruction, text: str) -> str | None:
-    count = len(split_list(squeezed(text)[1:-1]))
-    return None if count == len(instruction.operands) else f"{count} constraints for the operands"
+    shapes = split_list(squeezed(text)[1:-1])
+    if len(shapes) != len(instruction.operands):
+        return f"{len(shapes)} constraints for the operands"
+    return next((fault for fault in map(shape_fault, shapes) if fault is not None), None)
 
 
 def _typed_literal_fault(instruction: Instruction, text: str) -> str | None:

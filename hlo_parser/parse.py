@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _SHOWN = 200
 _HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = re.compile(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
-_FOOT_ATTRIBUTE = re.compile(rf",\s*+({patterns.KEY})({patterns.VALUE})", re.ASCII)
+_FOOT_ATTRIBUTE = re.compile(rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII)
 _TABLES = re.compile(
-    rb"(?:\s*+(?:(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
-    rb'\d++\s*+(?:"(?:[^"\\\n]++|\\[^\n])*+"|\{[^{}]*+\})))*+'
+    rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
+    rb"\d++\s*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|\{[^{}]*+\})))*+"
 )
 # Twice as fast as bytes.find with two characters of which the first is frequent.
 _BLANK_LINE = re.compile(rb"\n\n")
@@ -292,7 +292,7 @@ class _Reading:
         block = self.interner.blocks.get(raw)
         if block is None or body.has_context:
             thread = _foot_attributes(decode(self.data[end:foot])).get("execution_thread", "main")
-            computation = body.computation(raw, name, is_entry, thread.strip('"'))
+            computation = body.computation(raw, name, is_entry, thread.strip("\"'"))
             block = Block(raw, computation, raw.count(b"\n"))
             if not body.has_context:
                 self.interner.blocks[raw] = block

@@ -23,6 +23,8 @@ _SPECIAL = re.compile(
 _LINE_STRING = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
 _LINE_SINGLE = re.compile(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
 _LONG_STRING = re.compile(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S)
+_LONG_SINGLE = re.compile(rb"'(?:[^'\\]|\\.){0,65536}+'", re.S)
+_AFTER_STRING = re.compile(rb"[ \t]*+(?:[,})\r\n]|\Z)")
 _LINE_START = re.compile(
     rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
@@ -41,7 +43,7 @@ _HEAD_NAME = re.compile(rb"%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = re.compile(rb"\s*+->\s*+")
 _ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
 _BUFFER = re.compile(rb"b\s*+(?=\()")
-_FOOT = re.compile((rf"(?:\s*+,\s*+{patterns.KEY}{patterns.VALUE})*+").encode())
+_FOOT = re.compile(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
 _WITH_TEXTS = re.compile(rb"origin_recovery_table=")
 _LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
@@ -315,9 +317,17 @@ class _Statement:
             self.position = max(end, place + 2)
 
     def _long_string_end(self, mark: bytes, place: int) -> int:
-        """Behind a string that holds line breaks, but none in front of an instruction; else 0."""
-        match = _LONG_STRING.match(self.data, place) if mark == b'"' else None
-        return 0 if match is None or _LINE_START.search(match.group()) else match.end()
+        """Behind a string that holds line breaks; 0 when it is one that does not close.
+
+        Then instructions stand in it, up to where the next string opens.
+        """
+        pattern = _LONG_STRING if mark == b'"' else _LONG_SINGLE
+        match = pattern.match(self.data, place)
+        if match is None:
+            return 0
+        text, end = match.group(), match.end()
+        is_closed = not text.endswith(b"=" + mark) and _AFTER_STRING.match(self.data, end)
+        return end if is_closed or not _LINE_START.search(text) else 0
 
     def _begins_another(self, mark: bytes, place: int) -> int:
         """Where a second `[ROOT] name =` on the same line begins; 0 when it is the first."""

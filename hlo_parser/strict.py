@@ -22,7 +22,7 @@ from hlo_parser.instruction_forms import (
     split_list,
 )
 from hlo_parser.literal_forms import compatible, shape_fault
-from hlo_parser.operand_forms import depends_on_operands, operands_fault
+from hlo_parser.operand_forms import called_fault, depends_on_operands, operands_fault
 from hlo_parser.scan import foot_of, is_odd_head, signature_of
 from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
@@ -135,8 +135,12 @@ class _Check:
     def _frames(self) -> None:
         if self.module.frames is None:
             return
+        if not self.module.header.text:
+            self._fail_in_header("FileNames", "tables of frames stand behind HloModule")
         for key in self.module.frames.unknown_keys():
             self._fail_in_header(f"{key}=", f"the tables of frames have no {key}")
+        for key in self.module.frames.missing_keys():
+            self._fail_in_header("FileNames", f"a row of the tables of frames has no {key}")
         for line in self.lines[: self.module.first_line(self.module.computations[0]) - 1]:
             keys = _ROW_KEY.findall(line) if _ROW.fullmatch(line) else []
             if len(set(keys)) < len(keys):
@@ -208,17 +212,23 @@ class _Check:
                 known = self.module.get(callee.name) is not None
                 fault = "computation {} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
-            told = instruction.shape.text
-            if instruction.opcode == "call" and not (told and told in instruction.text):
-                called = self.module.get(callee.name)
-                if called is not None and len(called.parameters) != len(instruction.operands):
-                    fault = f"{{}} has {len(called.parameters)} parameters"
-                    self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
             if instruction.opcode == "async-start":
                 if callee.name in self.started:
                     fault = "computation {} is called by two asynchronous instructions"
                     self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
                 self.started.add(callee.name)
+        told = instruction.shape.text
+        if instruction.callees and not (told and told in instruction.text):
+            self._called(computation, instruction)
+
+    def _called(self, computation: Computation, instruction: Instruction) -> None:
+        """What an instruction without a shape calls takes its operands."""
+        called = [self.module.get(callee.name) for callee in instruction.callees]
+        operands = [computation.get(name) for name in instruction.operands]
+        if None not in called and None not in operands and not any(instruction.operand_paths):
+            fault = called_fault(instruction, [o for o in operands if o], [c for c in called if c])
+            if fault is not None:
+                self._fail(computation, fault.word, _literally(fault.message), instruction)
 
     def _parameters(self, computation: Computation) -> None:
         for expected, parameter in enumerate(computation.parameters):
