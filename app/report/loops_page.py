@@ -185,6 +185,13 @@ def _rewrites(loop: Loop) -> list[int]:
     )
 
 
+def no_loops_page(report: str, *, base_context: Mapping[str, object] | None = None) -> str:
+    """The page of a report without loops, as HTML; `report` is its address."""
+    template = page_environment().get_template("loops_none.html")
+    page = {"views": view_links(report, "loops")}
+    return template.render(page=page, **(base_context or {}))
+
+
 def loops_page(
     report: Report,
     place: LoopsPlace,

@@ -18,7 +18,13 @@ from app.report.collectives import (
     modules_with_collectives,
 )
 from app.report.compare_panes import PanePlace, chosen_texts, panes_page
-from app.report.loops_page import LoopsPlace, chosen_loop, chosen_rewrite, loops_page
+from app.report.loops_page import (
+    LoopsPlace,
+    chosen_loop,
+    chosen_rewrite,
+    loops_page,
+    no_loops_page,
+)
 from app.report.passes_page import PassesPlace, chosen_pass, passes_page
 from app.report.verdict import main_module
 from app.store import Problem
@@ -230,9 +236,11 @@ def loops(
     """A page with the loops of a module: over its passes, and one of them in full."""
     report = asked.report()
     chosen = chosen_loop(report, loop, module)
+    if chosen is None and not report.loops:
+        return HTMLResponse(no_loops_page(f"/r/{report_id}", base_context={"site": Site()}))
     if chosen is None:
         raise NotFound(
-            f"there is no loop {loop!r} in this report" if loop else "no loop was read",
+            f"there is no loop {loop or 'of this module'!r} in this report",
             next_step="The report lists all loops.",
         )
     place = LoopsPlace(

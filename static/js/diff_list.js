@@ -16,7 +16,7 @@ import { visible } from "./report_visible.js";
 
 export const LINE_PIXELS = 20;
 const TWO_COLUMNS_PIXELS = 720;
-const SPARE_LINES = 30;
+const SPARE_LINES = 16;
 const CHARACTER_PIXELS = 7.25;
 // What line number, sign and badge take of a pane, with the word that differs.
 const SIDE_PIXELS = 200;

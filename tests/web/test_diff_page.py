@@ -69,6 +69,13 @@ def test_two_equal_texts_say_so(client: TestClient, base: str) -> None:
     assert "(unchanged)" in page
 
 
+def test_a_report_without_loops_says_so(client: TestClient, base: str) -> None:
+    answer = client.get(f"{base}/loops")
+    assert answer.status_code == 200
+    assert "No while loop stands in any text" in answer.text
+    assert client.get(f"{base}/collectives").status_code == 200
+
+
 def test_every_link_of_the_page_leads_somewhere(client: TestClient, base: str) -> None:
     page = client.get(f"{base}/diff", params={"a": 0, "b": 2, "at": 2}).text
     hrefs = {unescape(href).partition("#")[0] for href in re.findall(r'href="(/r/[^"]+)"', page)}
