@@ -21,8 +21,8 @@ class FailureSign:
     `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `pass`, the
     pass that the verifier names; `file`, the base name of the C++ file without its ending; `frame`,
     a symbol of the stack; `core`, a file that everything shares; `hints`, words of the message that
-    do not state the class; `flag`, a flag as set (`name=value`); `state`, kind, status and back end. `sign` tells the signs of a class
-    apart, `tells` says in words what it means.
+    do not state the class; `flag`, a flag as set (`name=value`); `state`, kind, status and back
+    end. `sign` tells the signs of a class apart, `tells` says in words what it means.
     """
 
     class_: str
