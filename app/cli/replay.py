@@ -19,6 +19,7 @@ from app.replay.compiling import Attempt, Budget, Kind, compile_once, flags_for
 from app.replay.experiments import Flags, Laboratory, Result
 from app.replay.passes import names_in_folder, names_of_history, suspect_passes
 from app.replay.proving import prove
+from app.replay.releases import ReleaseTable, try_releases
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
 from app.service import Question, examine
@@ -44,7 +45,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--module", metavar="M", help="another module than the one that failed")
     parser.add_argument("--text", type=int, metavar="N", help="its N-th text instead of the first")
     parser.add_argument("--target", metavar="FILE", help="a GPU target config instead of an H100")
-    parser.add_argument("--bisect", choices=("flags", "passes"), help="what to search")
+    parser.add_argument("--bisect", choices=("flags", "passes", "releases"), help="what to search")
     parser.add_argument(
         "--try", default="", dest="more", metavar="FLAGS", help="further candidates"
     )
@@ -110,28 +111,34 @@ class _Session:
         self._subject = subject
         self._report = report
         self._contents = contents
+        self._root = root
         self._signature = report.failure.signature if report.failure else ""
         self._budget = Budget(wall_s=max(1, round(arguments.timeout)))
-        self._laboratory = Laboratory(
-            tool.release,
-            self._compile,
-            root / "answers",
-            seconds=arguments.budget,
-            jobs=arguments.jobs,
-            told=_tell,
-        )
+        self._laboratory = self._laboratory_with(tool)
 
     def act(self) -> int:
         """Do what was asked for; the exit code."""
         if self._arguments.prove:
             return self._prove()
+        if self._arguments.bisect == "releases":
+            return self._releases()
         if self._arguments.bisect:
             return self._bisect()
         return self._replay()
 
-    def _compile(self, subject: Subject, flags: Flags) -> Attempt:
-        return compile_once(
-            self._tool, subject, flags, budget=self._budget, signature=self._signature
+    def _laboratory_with(self, tool: Toolchain) -> Laboratory:
+        def compile(subject: Subject, flags: Flags) -> Attempt:
+            return compile_once(
+                tool, subject, flags, budget=self._budget, signature=self._signature
+            )
+
+        return Laboratory(
+            tool.release,
+            compile,
+            self._root / "answers",
+            seconds=self._arguments.budget,
+            jobs=self._arguments.jobs,
+            told=_tell,
         )
 
     def _replay(self) -> int:
@@ -162,7 +169,7 @@ class _Session:
                 subject,
                 flags,
                 signature=self._signature,
-                more=parse_flags(self._arguments.more),
+                more=parse_flags(_dashed(self._arguments.more)),
             )
         else:
             found = bisect_passes(
@@ -173,6 +180,22 @@ class _Session:
         if self._arguments.json:
             write_json(self._arguments.json, _bisection_as_json(found, self._tool.release))
         return int(found.baseline.kind != Kind.COMPILES)
+
+    def _releases(self) -> int:
+        """Every installed release; the failure is the log's, or that of the release chosen."""
+        subject = self._subject
+        _, signature = reproduce(self._laboratory, subject, subject.flags, self._signature)
+        table = try_releases(
+            installed(self._root),
+            lambda release: self._laboratory_with(toolchain(self._root, release)),
+            subject,
+            subject.flags,
+            signature,
+        )
+        _print_releases(table)
+        if self._arguments.json:
+            write_json(self._arguments.json, [asdict(row) for row in table.rows])
+        return int(bool(table.bad))
 
     def _passes(self) -> tuple[str, ...]:
         """Those of the dump; of one without pass files, those of a replay that writes them."""
@@ -274,6 +297,17 @@ def _print_bisection(found: Bisection) -> None:
             print(f"{heading}{mark}: {_safe(' '.join(part.items)) or 'none'}")
 
 
+def _print_releases(table: ReleaseTable) -> None:
+    for row in table.rows:
+        kind = row.attempt.kind.value if row.attempt else "not tried"
+        words = row.attempt.words[:160] if row.attempt else ""
+        print(f"  {row.release:8} {kind:16} {_safe(words)}")
+        if row.attempt and row.attempt.dropped:
+            print(f"  {'':8} without {', '.join(row.attempt.dropped)}")
+    print(f"first bad: {table.first_bad or 'none'}; first good after: {table.first_good or 'none'}")
+    print("(of the releases installed: hloscope replay --list)")
+
+
 def _print_results(results: Sequence[Result]) -> None:
     for result in results:
         kind = result.attempt.kind.value if result.attempt else "not tried"
@@ -302,6 +336,11 @@ def _bisection_as_json(found: Bisection, release: str) -> dict[str, object]:
 
 def _safe(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _dashed(words: str) -> str:
+    # A word that starts with dashes would be an option of ours.
+    return " ".join(word if word.startswith("-") else f"--{word}" for word in words.split())
 
 
 def _seconds(text: str) -> float:
