@@ -14,6 +14,7 @@ import msgspec
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
 from app.jobs.analysis import summary_of
+from app.model.dump import ProgramFile
 from app.report.redact import Choice, Preview, Redactor, Replaced
 
 _LOG_BYTES = 1 << 20
@@ -31,7 +32,8 @@ def redact_report(
 ) -> dict[str, Any]:
     """Write to `bundle` what may be shown of the bundle `source`, and sum it up.
 
-    Names of people and hosts are learnt from the files `logs` too, of which the report holds only
+    Source files of the program that came with the dump are not copied, unless all is. Names of
+    people and hosts are learnt from the files `logs` too, of which the report holds only
     some lines.
 
     Raises:
@@ -40,7 +42,7 @@ def redact_report(
     with Bundle.open(Path(source)) as opened:
         if not redaction["redact"]:
             report = opened.report()
-            write_texts(Path(bundle), report, _as_they_are(opened))
+            write_texts(Path(bundle), report, _as_they_are(opened), _program_of(opened))
             return summary_of(report)
         copy = _Copy(opened, logs, redaction, progress)
         write_texts(Path(bundle), copy.report, copy.modules())
@@ -146,6 +148,11 @@ def _as_they_are(bundle: Bundle) -> Iterator[ModuleTexts]:
             (dump.file, _pieces(bundle.dump_bytes(module.id, dump.index))) for dump in module.dumps
         )
         yield ModuleTexts(module.id, texts)
+
+
+def _program_of(bundle: Bundle) -> Iterator[ProgramFile]:
+    for position, name in enumerate(bundle.program_names()):
+        yield ProgramFile(name, bundle.program_text(position))
 
 
 def _pieces(data: bytes) -> list[bytes]:

@@ -29,6 +29,7 @@ SECRETS = {
     "folder in the archive": FOLDER,
     "file beside": "merger_plan",
     "archive": "acquisition",
+    "source text": "cassowary_formula",
     "label": "takeover",
     "link": "ci.numbat.example",
 }
@@ -107,6 +108,7 @@ def planted_dump() -> bytes:
             f"{base}.0000.pipe.after_pipeline-start.before_a.txt": HLO.encode(),
             f"{base}.0001.pipe.after_a.before_b.txt": LATER.encode(),
             f"{base}.cpu_after_optimizations.txt": LATER.encode(),
+            f"{FOLDER}/train.py": b"# the\n" * 11 + b"y = cassowary_formula(x)\n",
             f"{FOLDER}/merger_plan.docx": b"\0\1\2",
             f"{FOLDER}/merger_plan.hlo": b"HloModule broken\n\nENTRY e { @@@ /home/mirabelle/x }\n",
         }
