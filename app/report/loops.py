@@ -131,6 +131,11 @@ def loop_story(loop: Loop) -> str:
     return ", ".join(dict.fromkeys(words)) or _minor_story(loop)
 
 
+def is_rewritten(loop: Loop) -> bool:
+    """Whether a pass changed the structure of a loop, made it or removed it."""
+    return any(event.dump and EVENT_GROUPS[event.kind] != "minor" for event in loop.events)
+
+
 def trip_history(loop: Loop) -> str:
     """`12 → 11 → 5`, or "" where no pass changed the number of trips or none says how."""
     steps: list[str] = []

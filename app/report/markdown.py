@@ -8,6 +8,7 @@ mention people, nor link, nor open HTML. Stays below the size that such places a
 import re
 
 from app.model.report import Collective, Evidence, Finding, Report
+from app.report.loops import is_rewritten, loop_story
 from app.report.program_facts import axes_text, heaviest, line_text, sends_text, total_text
 from app.report.verdict import culprit_text, ranked_findings, verdict_of
 from app.report.wording import (
@@ -16,11 +17,13 @@ from app.report.wording import (
     counted,
     file_name,
     legible,
+    place_text,
 )
 
 MAX_BYTES = 60_000
 _MAX_FINDINGS = 10
 _MAX_LISTED = 8
+_MAX_LOOPS = 12
 _MAX_CODE = 400
 
 # What acts in the middle of a line; parentheses do so only behind a bracket. `@` notifies people,
@@ -51,11 +54,26 @@ def markdown_of(shown: Report, *, link: str = "") -> str:
     )
     for position, finding in enumerate(findings[:_MAX_FINDINGS]):
         parts.append(_finding_text(finding, headed=position > 0 or not weight))
+    parts.append(_loops_text(shown))
     parts.append(_collectives_text(shown.collectives))
     if len(findings) > _MAX_FINDINGS:
         parts.append(f"{counted(len(findings) - _MAX_FINDINGS, 'finding')} more in the report.")
     parts.append(_footer(shown))
     return _within_limit([part for part in parts if part])
+
+
+def _loops_text(shown: Report) -> str:
+    """The loops that passes rewrote, in the words of the page and the terminal; "" for none."""
+    told = [loop for loop in shown.loops if is_rewritten(loop)]
+    if not told:
+        return ""
+    lines = ["**Loops that passes rewrote**", ""]
+    for loop in told[:_MAX_LOOPS]:
+        place = f" at {code(place_text(loop.source))}" if loop.source else ""
+        lines.append(f"- {code(loop.name)}{place}: {escaped(loop_story(loop))}")
+    if len(told) > _MAX_LOOPS:
+        lines.append(f"- {counted(len(told) - _MAX_LOOPS, 'loop')} more in the report")
+    return "\n".join(lines)
 
 
 def escaped(text: str) -> str:

@@ -109,7 +109,10 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
     for position, found in itertools.islice(events.items(), _MAX_PASSES):
         dump = module.dumps[position]
         what = Text("\n").join(
-            Text.assemble(f"{event.word} ", (event.loops, "bold")) for event in found
+            Text.assemble(
+                f"{event.word} ", (event.loops, "bold"), f": {event.detail}" if event.detail else ""
+            )
+            for event in found
         )
         table.add_row(Text(numbered_pass(dump), overflow="fold"), f"{dump.instructions:,}", what)
     console.print(table)

@@ -1,10 +1,17 @@
 """Words shared by all renderings."""
 
+import io
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from app.model.report import Dump
+from app.report.loops import is_rewritten, loop_story, loop_views
+from app.report.markdown import escaped, report_markdown
+from app.report.terminal import print_report
 from app.report.wording import (
     counted,
     counts_text,
@@ -117,3 +124,24 @@ def test_what_is_ruled_out_ranks_last_whatever_its_severity() -> None:
         gravity("error", "ruled_out"),
     ]
     assert sorted(reversed(best_first)) == best_first
+
+
+def test_loops_are_told_in_the_same_words_everywhere() -> None:
+    rewritten = builders.loop(
+        "jit_train/while.9",
+        ("while.9",),
+        line=55,
+        events=((16, "pipelined_backward", "4 collectives"), (16, "trip_count_changed", "4 -> 3")),
+    )
+    crash = builders.crash_report()
+    report = msgspec.structs.replace(crash, loops=(*crash.loops, rewritten))
+    told = [loop_story(loop) for loop in report.loops if is_rewritten(loop)]
+    assert told == ["pipelined backward, trips 4 \u2192 3"]
+    terminal = io.StringIO()
+    print_report(report, Console(width=400, file=terminal))
+    markdown = report_markdown(report)
+    page = {row.story for row in loop_views(report, comparable=False).first}
+    for story in told:
+        assert story in terminal.getvalue()
+        assert escaped(story) in markdown
+        assert story in page
