@@ -206,6 +206,11 @@ def test_markdown_is_copied(page: Page, address: str) -> None:
     page.wait_for_selector("#copy-status:has-text('Copied.')")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("### Error, likely: The backward pipeliner")
+    page.locator("#copy-thread").click()
+    page.wait_for_function("navigator.clipboard.readText().then((t) => t.includes('hlo-opt'))")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("### \\[GPU\\] Check failed: last")
+    assert address not in copied, "the address of a private report is a secret"
 
 
 def test_offline_page_asks_for_nothing_and_still_folds(page: Page, tmp_path: Path) -> None:
