@@ -178,7 +178,7 @@ def _compare_modules(
         digest_a=graphs.digest_a,
         digest_b=graphs.digest_b,
         elided=graphs.elided,
-        passes=pass_lists(module_a, module_b, stops=_stops(module_a, module_b)),
+        passes=pass_lists(module_a, module_b, stops=graphs.stops),
         parting=graphs.parting,
         amounts=module_amounts(a.report, b.report, (module_a, module_b)),
         loops=loops,
@@ -187,16 +187,24 @@ def _compare_modules(
     )
 
 
-def _stops(a: Module, b: Module) -> Sides | None:
-    """The side whose compile did not come to its end, where the other one's did."""
-    if a.complete == b.complete:
+def _stops(
+    a: Module, b: Module, digests: tuple[Sequence[str], Sequence[str]] | None = None
+) -> Sides | None:
+    """The side whose compile did not come to its end, where the other one went on."""
+    if a.complete != b.complete:
+        return "b" if a.complete else "a"
+    if a.complete or digests is None:
         return None
-    return "b" if a.complete else "a"
+    is_a_inside, is_b_inside = digests[0][-1] in digests[1], digests[1][-1] in digests[0]
+    if is_a_inside == is_b_inside:
+        return None
+    return "a" if is_a_inside else "b"
 
 
 @dataclass(frozen=True, slots=True)
 class _Graphs:
     outcome: Outcome = "unknown"
+    stops: Sides | None = None
     equal_texts: int = 0
     digest_a: str | None = None
     digest_b: str | None = None
@@ -206,16 +214,18 @@ class _Graphs:
 
 def _compare_graphs(a: Analysed, b: Analysed, module_a: Module, module_b: Module) -> _Graphs:
     if a.texts is None or b.texts is None:
-        return _Graphs()
+        return _Graphs(stops=_stops(module_a, module_b))
     digests_a, digests_b = a.texts.digests(module_a), b.texts.digests(module_b)
     common = common_states(digests_a, digests_b, tuple(aligned(module_a.dumps, module_b.dumps)))
-    outcome = _outcome(common, digests_a, digests_b, _stops(module_a, module_b))
+    stops = _stops(module_a, module_b, (digests_a, digests_b))
+    outcome = _outcome(common, digests_a, digests_b, stops)
     parting = None
     if outcome in ("differ", "stopped"):
         parting = _parting((a, b), (module_a, module_b), common)
     last = a.texts.canonical(module_a.id, len(digests_a) - 1).module
     return _Graphs(
         outcome=outcome,
+        stops=stops,
         equal_texts=common.equal_texts,
         digest_a=digests_a[-1],
         digest_b=digests_b[-1],
@@ -277,7 +287,12 @@ def _next_texts(modules: tuple[Module, Module], common: Common) -> tuple[int | N
     after_a, after_b = common.last_a + 1, common.last_b + 1
     is_a, is_b = after_a < len(modules[0].dumps), after_b < len(modules[1].dumps)
     if is_a and is_b:
-        pairs = dict(aligned(modules[0].dumps[after_a:], modules[1].dumps[after_b:]))
+        rest_a, rest_b = modules[0].dumps[after_a:], modules[1].dumps[after_b:]
+        pairs = dict(aligned(rest_a, rest_b))
+        if not (any(d.after for d in rest_a) and any(d.after for d in rest_b)):
+            # One side has no texts of passes: what both have is all that can be held together.
+            first = next(iter(pairs.items()), (0, 0))
+            return after_a + first[0], after_b + first[1]
         if pairs.get(0) != 0:
             is_answered_a, is_answered_b = 0 in pairs, 0 in pairs.values()
             if is_answered_a != is_answered_b:

@@ -152,3 +152,39 @@ def test_flags_and_logs_of_the_runs_may_be_given(
     assert [(f["name"], f["a"], f["b"]) for f in found["flags"]] == [("xla_one", "1", "2")]
     assert found["a"].get("failure") is None
     assert "one == two" in found["b"]["failure"]
+
+
+def without_texts(folder: Path, target: Path, kept: str) -> Path:
+    """A copy of the dump with those texts alone whose names match."""
+    shutil.copytree(folder, target)
+    for path in sorted(target.rglob("module_*.txt")):
+        if not re.search(kept, path.name):
+            path.unlink()
+    return target
+
+
+def test_a_dump_that_ends_early_is_the_same_as_far_as_it_came(
+    tmp_path: Path, compare: Compare
+) -> None:
+    here = unpacked("ring_local_p2p", tmp_path / "here")
+    started = without_texts(here, tmp_path / "started", r"\.(before_optimizations|00[0-2]\d\.)")
+    first = without_texts(here, tmp_path / "first", r"\.before_optimizations")
+    for short, whole, side in ((started, here, "a"), (first, started, "a"), (here, first, "b")):
+        (pair,) = compare(short, whole)["comparison"]["modules"]
+        assert (pair["outcome"], pair["passes"]["stops"]) == ("stopped", side)
+
+
+def test_a_dump_without_texts_of_passes_blames_none(tmp_path: Path, compare: Compare) -> None:
+    here = unpacked("ring_local_p2p", tmp_path / "here")
+    ends = without_texts(here, tmp_path / "ends", r"\.(before|\w+_after)_optimizations\.txt")
+    (pair,) = compare(ends, here)["comparison"]["modules"]
+    assert pair["outcome"] == "equal_in_the_end"
+
+    def change(name: str, text: str) -> str:
+        return text.replace(" negate(", " abs(") if "after_optimizations" in name else text
+
+    found = compare(rewritten(ends, tmp_path / "other", change), here)["comparison"]
+    parting = found["modules"][0]["parting"]
+    assert parting["file_a"].endswith("after_optimizations.txt")
+    assert parting["file_a"] == parting["file_b"]
+    assert "a pass that no file names" in found["verdict"]
