@@ -1,4 +1,4 @@
-"""The busiest position and the curve: by hand, and against counting every byte at every position."""
+"""The busiest position and the curve: by hand, and against counting bytes at every position."""
 
 from hypothesis import given
 from hypothesis import strategies as st
