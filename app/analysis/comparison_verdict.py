@@ -52,10 +52,8 @@ def _parted(pair: ModulePair, a: Side, b: Side) -> str:
         here, there = parting.pass_a, parting.pass_b
         if side == "b":
             here, there = there, here
-        return (
-            f"{pair.name} is the same until {side} ends, with {here or 'no pass'} next in line, "
-            f"where {other} went on to {there or 'its end'}{_loop(pair)}"
-        )
+        ahead = f"with {here} next in line, " if here else ""
+        return f"{pair.name} is the same until {side} ends, {ahead}where {other} went on to {there or 'its end'}{_loop(pair)}"
     loop = _loop(pair)
     where = f"{loop}{_at(parting, loop)}"
     if parting.pass_a == parting.pass_b:

@@ -44,7 +44,7 @@ _OUTCOMES = {
     "equal": "the same graph after every pass",
     "equal_in_the_end": "different on the way, the same graph in the end",
     "differ": "the graphs differ",
-    "stopped": "one compile did not finish",
+    "stopped": "the same as far as one side came",
     "unknown": "graphs not compared",
 }
 
@@ -172,7 +172,7 @@ def _facts(pair: ModulePair) -> Iterator[tuple[str, str]]:
     if pair.parting is not None:
         yield from _parting(pair.parting)
     if pair.passes.stops:
-        yield "figures", "one compile did not finish: its figures are of the last text it wrote"
+        yield "figures", "one side ends early: its figures are those of the last text it wrote"
 
 
 def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
