@@ -53,7 +53,8 @@ def _parted(pair: ModulePair, a: Side, b: Side) -> str:
         if side == "b":
             here, there = there, here
         ahead = f"with {here} next in line, " if here else ""
-        return f"{pair.name} is the same until {side} ends, {ahead}where {other} went on to {there or 'its end'}{_loop(pair)}"
+        went_on = f"{other} went on to {there or 'its end'}{_loop(pair)}"
+        return f"{pair.name} is the same until {side} ends, {ahead}where {went_on}"
     loop = _loop(pair)
     where = f"{loop}{_at(parting, loop)}"
     if parting.pass_a == parting.pass_b:
