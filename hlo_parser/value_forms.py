@@ -125,6 +125,9 @@ _SUBGROUPS = re.compile(r"last_tile_dims=\{[^{}]*+\}")
 _SHARDING_WORD = re.compile(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
 _LISTED_DEVICES = re.compile(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
 _MESH_AXES = re.compile(r"mesh\[([^\]]*+)\]")
+_FRONTEND_JSON = re.compile(
+    rf"({patterns.KEY}(?:\s++|/\*.*?\*/)*+)(?:({STRING})|{_ANY_BRACES})", re.S
+)
 _FRONTEND_VALUE = re.compile(rf"[{{,]{patterns.KEY}({STRING}|{_ANY_BRACES})", re.S)
 _PATTERNS: dict[str, str] = {
     **dict.fromkeys(
@@ -235,6 +238,9 @@ def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
     pattern = _pattern(key, in_header)
     if key == "backend_config" and text.startswith("{"):
         return None
+    if key == "frontend_attributes":
+        # Quotes and comments mean nothing in these.
+        text = f"{{{_FRONTEND_JSON.sub(_without_json, text[1:-1])}}}"
     plain = squeezed(text)
     if pattern is not None and pattern.fullmatch(plain) is None:
         kind = _KINDS.get((_HEADER_PATTERNS if in_header else _PATTERNS)[key], "another value")
@@ -243,6 +249,10 @@ def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
     if fault is None and not all(map(_is_sound, _strings(key, plain))):
         fault = "a string has an unknown escape"
     return fault
+
+
+def _without_json(found: re.Match[str]) -> str:
+    return found[1] + (found[2] or "{}")
 
 
 def _strings(key: str, text: str) -> list[str]:
