@@ -82,7 +82,8 @@ def test_a_share_has_an_id_a_token_and_an_end_of_its_own(store: Store) -> None:
     assert row is not None
     assert (row.parent_key, row.redaction) == (hash_of(parent.report_id), {"op_names": True})
     assert (row.expires, row.state, row.attachments) == (50.0, "queued", ())
-    assert [each.handle for each in store.reports.shares_of(hash_of(parent.report_id))] == [row.handle]
+    (listed,) = store.reports.shares_of(hash_of(parent.report_id))
+    assert listed.handle == row.handle
     assert shared.delete_token != parent.delete_token
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from web.accessible import barriers
 from web.planted import ARCHIVE_NAME, leaks, planted_dump
@@ -39,7 +39,7 @@ def test_a_copy_is_looked_at_given_away_and_revoked(
 ) -> None:
     page = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    file = {"name": ARCHIVE_NAME, "mimeType": "application/gzip", "buffer": planted_dump()}
+    file = FilePayload(name=ARCHIVE_NAME, mimeType="application/gzip", buffer=planted_dump())
     sent = page.request.post(
         "/",
         multipart={"dump": file, "label": "<script>alert(1)</script>\u202e'\""},
