@@ -17,7 +17,7 @@ from views.test_diff_rows import AFTER, BEFORE, reader_of
 from web.asking import HLO, tar_of
 from web.view_dumps import MODULE, view_dump
 
-FIRST = {"module": "module_0000.jit_step", "a": 0, "b": 1}
+FIRST: dict[str, str | int] = {"module": "module_0000.jit_step", "a": 0, "b": 1}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_a_folded_row_that_is_asked_for_is_shown(client: TestClient, base: str) 
     ],
 )
 def test_a_line_a_name_or_a_word_mean_a_row(
-    client: TestClient, base: str, place: dict[str, object], row: int
+    client: TestClient, base: str, place: dict[str, str | int], row: int
 ) -> None:
     page = client.get(f"{base}/diff", params={**FIRST, **place}).text
     assert f'"at": {row},' in page
