@@ -175,7 +175,11 @@ def main() -> None:
     dumps = parser.parse_args().dump or [SHARED if SHARED.exists() else sample()]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        found = [line for dump in dumps for line in rows_of(dump, browser)]
+        found: list[tuple[str, ...]] = []
+        for dump in dumps:
+            for line in rows_of(dump, browser):
+                found.append(line)
+                print(*line, file=sys.stderr)
         browser.close()
     print(table([("dump", "what", "ms", "aim", ""), *found]))
 
