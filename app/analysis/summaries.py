@@ -47,7 +47,7 @@ def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | 
         names=tuple(names),
         source=loop.source,
         source_from=loop.source_from,
-        source_how=_how_known(loop),
+        source_how=how_known(loop, loop.last_dump),
         op_name=loop.op_name,
         construct=loop.construct,
         trip_count=last.trip_count,
@@ -65,12 +65,13 @@ def _summary(history: ModuleHistory, loop: LoopHistory, collective_bytes: int | 
     )
 
 
-def _how_known(loop: LoopHistory) -> SourceHow | None:
+def how_known(loop: LoopHistory, dump: int) -> SourceHow | None:
+    """How the line of a loop is known, as seen from the text at position `dump`."""
     if loop.source is None:
         return None
     if loop.source_from is None:
         return "callees"
-    return "stated" if loop.source_from == loop.last_dump else "earlier_text"
+    return "stated" if loop.source_from == dump else "earlier_text"
 
 
 def _collectives_of(module: Module, loop: WhileLoop) -> dict[str, int]:

@@ -244,7 +244,7 @@ class Culprit(Struct, frozen=True, kw_only=True):
     """An instruction or loop that a finding names, the most important one first.
 
     `role` says what it is in the finding's story; `stated` is true where the source place stands
-    in the dump and false where it was inferred.
+    in the dump and false where it was inferred; `source_how` says how it is known.
     """
 
     module: str | None = None
@@ -257,6 +257,7 @@ class Culprit(Struct, frozen=True, kw_only=True):
     source: Source | None = None
     stated: bool = True
     role: str = ""
+    source_how: SourceHow | None = None
 
 
 class Workaround(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from app.report.page import (
 from app.report.verdict import ranked_findings
 from app.report.wording import (
     CONFIDENCE_WORDS,
+    LINE_ORIGINS,
     SEVERITY_WORDS,
     file_name,
     more_text,
@@ -123,7 +124,8 @@ def _culprit_view(
         standing = passes.get((culprit.module, culprit.dump), "")
     origin = ""
     if source is not None:
-        origin = "line stated in the dump" if culprit.stated else "line inferred"
+        plain = "line stated in the dump" if culprit.stated else "line inferred"
+        origin = LINE_ORIGINS.get(culprit.source_how or "stated", plain)
     snippet = source_lines.get((source.file, source.line)) if source else None
     return CulpritView(
         role=culprit.role,

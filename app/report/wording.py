@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, cast
 import msgspec
 
 from app.model.report import Confidence, Dump, LoopEventKind, Severity, Source
+from app.model.source import SourceHow
 
 T = TypeVar("T")
 
@@ -67,6 +68,16 @@ CONFIDENCE_WORDS: dict[Confidence, str] = {
     "likely": "likely",
     "possible": "possible",
     "ruled_out": "ruled out",
+}
+
+# How the line of an instruction that does not state its own is known.
+LINE_ORIGINS: dict[SourceHow, str] = {
+    "earlier_text": "line stated in an earlier text",
+    "callees": "line inferred from what it runs",
+    "loop_body": "line inferred from the body of its loop",
+    "operand": "line inferred from the value it hands on",
+    "users": "line inferred from what it is made for",
+    "caller": "line inferred from what runs it",
 }
 
 # What counts as a failure, by the word a user gives.

@@ -4,6 +4,7 @@ Every rule quotes through these functions, so that each claim shows its place in
 """
 
 from app.analysis.sources import source_of
+from app.analysis.summaries import how_known
 from app.model.dump import CheckFailure, ModuleHistory, PassDump
 from app.model.facts import LoopHistory, WhileLoop
 from app.model.report import Culprit, Evidence
@@ -60,6 +61,7 @@ def instruction_culprit(
         source=source,
         stated=source is not None,
         role=role,
+        source_how=None if source is None else "stated",
     )
 
 
@@ -78,6 +80,7 @@ def loop_culprit(
         loop=tracked.id,
         source=tracked.source,
         stated=tracked.source is not None and tracked.source_from is not None,
+        source_how=how_known(tracked, dump.index),
         role=role,
     )
 

@@ -18,6 +18,7 @@ from app.analysis.suspects import Place
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Culprit, Evidence
+from app.model.source import SourceHow
 from app.rules.citing import instruction_culprit, instruction_evidence, loop_culprit
 from hlo_parser import Computation, Instruction, Module
 
@@ -79,9 +80,16 @@ def cited(
         for behind in _values_behind(computation, instruction):
             repaired = repaired_source(history, dump.index, computation, behind, loops)
             if repaired is not None:
-                source, _, stated = repaired
-                stated = stated and (behind is instruction or instruction.opcode.endswith("-done"))
-                culprit = msgspec.structs.replace(culprit, source=source, stated=stated)
+                source, position, stated = repaired
+                is_own = behind is instruction
+                how: SourceHow = "operand"
+                if is_own:
+                    here = "stated" if position == dump.index else "earlier_text"
+                    how = here if stated else "callees"
+                stated = stated and (is_own or instruction.opcode.endswith("-done"))
+                culprit = msgspec.structs.replace(
+                    culprit, source=source, stated=stated, source_how=how
+                )
                 break
     return Named(culprit, instruction_evidence(dump, computation, instruction))
 

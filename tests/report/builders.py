@@ -428,6 +428,7 @@ def pipeliner_finding() -> Finding:
                 loop="loop-1",
                 source=Source(file=PROGRAM, line=25),
                 stated=False,
+                source_how="users",
                 role="original of the clone that died",
             ),
         ),

@@ -121,6 +121,11 @@ def test_page_says_what_the_report_says(name: str) -> None:
         assert "does not prove" in words
 
 
+def test_an_inferred_line_says_from_what() -> None:
+    words = Reader(report_page(builders.crash_report(), links=LINKS)).words
+    assert "line inferred from what it is made for" in words
+
+
 def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
     words = Reader(report_page(builders.crash_report(), links=LINKS)).words
     assert "mesh fsdp=8" in words
