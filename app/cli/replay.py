@@ -1,9 +1,10 @@
 """`hloscope replay DUMP`: compiles its module again, with no GPU, and bisects its failure."""
 
 import argparse
+import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from app.cli.analyze import log_of, text_or_file
@@ -15,15 +16,17 @@ from app.model.codec import report_to_json
 from app.model.dump import DumpContents
 from app.model.report import Report
 from app.replay.bisecting import Bisection, bisect_flags, bisect_passes, reproduce
-from app.replay.compiling import Attempt, Budget, Kind, compile_once, flags_for
-from app.replay.experiments import Flags, Laboratory, Result
+from app.replay.compiling import Attempt, Budget, Kind, compile_once, flag_words, flags_for
+from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
 from app.replay.passes import names_in_folder, names_of_history, suspect_passes
 from app.replay.proving import prove
+from app.replay.reduction import Reduction, reduce_module
 from app.replay.releases import ReleaseTable, try_releases
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
 from app.service import Question, examine
 from app.settings import Settings
+from hlo_parser import parse_module
 
 _TIMED_OUT = 5
 # A dump with fewer texts was made without a filter for passes.
@@ -49,6 +52,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--try", default="", dest="more", metavar="FLAGS", help="further candidates"
     )
+    parser.add_argument("--reduce", action="store_true", help="make a small module that fails so")
+    parser.add_argument("--out", default="reduced.hlo", metavar="FILE", help="where it goes")
     parser.add_argument("--prove", action="store_true", help="try the report's workarounds")
     parser.add_argument("--keep", metavar="DIR", help="keep the log and XLA's dump of one replay")
     parser.add_argument("--json", metavar="FILE", help="write results, or the report with --prove")
@@ -120,6 +125,8 @@ class _Session:
         """Do what was asked for; the exit code."""
         if self._arguments.prove:
             return self._prove()
+        if self._arguments.reduce:
+            return self._reduce()
         if self._arguments.bisect == "releases":
             return self._releases()
         if self._arguments.bisect:
@@ -180,6 +187,27 @@ class _Session:
         if self._arguments.json:
             write_json(self._arguments.json, _bisection_as_json(found, self._tool.release))
         return int(found.baseline.kind != Kind.COMPILES)
+
+    def _reduce(self) -> int:
+        subject, flags = self._subject, self._subject.flags
+        baseline, signature = reproduce(self._laboratory, subject, flags, self._signature)
+        if baseline.kind != Kind.SAME:
+            _print_attempt(baseline, self._signature)
+            print("nothing to reduce: the failure does not come back")
+            return int(baseline.kind != Kind.COMPILES)
+
+        def fails(text: bytes) -> bool:
+            variant = Variant(f"{len(text)} bytes", flags, replace(subject, data=text, form="text"))
+            return compared(self._laboratory.try_one(variant), signature).kind == Kind.SAME
+
+        found = reduce_module(
+            parse_module(subject.data), fails, lambda kind, size: complain(f"{size} left: {kind}")
+        )
+        if found is None:
+            raise UsageError("the module as hloscope prints it does not fail so")
+        write_output(self._arguments.out, found.text.encode("utf-8", "surrogateescape"))
+        _print_reduction(found, self._arguments.out, flags_for(self._tool.release, flags)[0])
+        return 1
 
     def _releases(self) -> int:
         """Every installed release; the failure is the log's, or that of the release chosen."""
@@ -295,6 +323,14 @@ def _print_bisection(found: Bisection) -> None:
         if part is not None:
             mark = "" if part.is_minimal else " (the time was up: perhaps fewer)"
             print(f"{heading}{mark}: {_safe(' '.join(part.items)) or 'none'}")
+
+
+def _print_reduction(found: Reduction, file: str, flags: Flags) -> None:
+    rest = "" if found.is_minimal else " (the time was up: more may go)"
+    print(f"{found.before} instructions before, {found.after} after{rest}: {file}")
+    words = shlex.quote(" ".join(flag_words(flags)))
+    print(f"  XLA_FLAGS={words} run_hlo_module --platform=CUDA --reference_platform= {file}")
+    print(f"  XLA_FLAGS={words} hlo-opt --platform=CUDA {file}")
 
 
 def _print_releases(table: ReleaseTable) -> None:
