@@ -29,7 +29,7 @@ from app.analysis.policy_file import Check
 from app.analysis.program_lines import program_lines
 from app.analysis.ranks import Name as RankModuleName
 from app.analysis.ranks import RankFacts, compare_ranks, histories, read_rank
-from app.analysis.source_repair import source_coverage
+from app.analysis.source_repair import SourceRepairer, source_coverage
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import WorkReader, measure_work
 from app.errors import UsageError
@@ -169,11 +169,12 @@ def _examined(
         tell(words)
     progress("rules", 0, None)
     findings = run_rules(facts)
+    repairers = {h.id: SourceRepairer(h, facts.loops.get(h.id, ())) for h in facts.modules}
     report = Report(
         tool=this_tool(),
         input=contents.input if contents else _input_of_logs(question, log),
         environment=facts.environment,
-        modules=tuple(_module(history, facts) for history in facts.modules),
+        modules=tuple(_module(history, facts, repairers) for history in facts.modules),
         loops=tuple(
             loop
             for history in facts.modules
@@ -188,7 +189,7 @@ def _examined(
         memory_estimates=tuple(profile.memory for profile in facts.memory_estimates.values()),
         meshes=tuple(mesh for found in facts.meshes.values() for mesh in found),
         programs=tuple(
-            program_lines(history, facts.loops.get(history.id, ()))
+            program_lines(history, facts.loops.get(history.id, ()), repairers[history.id])
             for history in facts.modules
             if history.role == "user"
         ),
@@ -362,7 +363,9 @@ def _input_of_logs(question: Question, log: LogFacts) -> Input:
     return Input(name=", ".join(entry.name for entry in question.logs), bytes=log.byte_size)
 
 
-def _module(history: ModuleHistory, facts: Facts) -> Module:
+def _module(
+    history: ModuleHistory, facts: Facts, repairers: Mapping[str, SourceRepairer]
+) -> Module:
     rows = describe_dumps(history, facts.work.get(history.id))
     loops = facts.loops.get(history.id)
     return Module(
@@ -372,5 +375,5 @@ def _module(history: ModuleHistory, facts: Facts) -> Module:
         complete=history.complete,
         dumps=rows,
         bends=find_bends(history, rows),
-        sources=() if loops is None else source_coverage(history, loops),
+        sources=() if loops is None else source_coverage(history, repairers[history.id]),
     )

@@ -16,11 +16,15 @@ MOST_LINES = 1_000
 _MOST_STEPS = 200
 
 
-def program_lines(history: ModuleHistory, loops: Sequence[LoopHistory]) -> ProgramLines:
+def program_lines(
+    history: ModuleHistory,
+    loops: Sequence[LoopHistory],
+    repairer: SourceRepairer | None = None,
+) -> ProgramLines:
     """The program behind a module, as its last text and the counts over its texts tell."""
     position = len(history.dumps) - 1
     module = history.last.module
-    repairer = SourceRepairer(history, loops)
+    repairer = repairer or SourceRepairer(history, loops)
 
     def place(
         computation: Computation, instruction: Instruction
@@ -77,8 +81,17 @@ def _steps_of(history: ModuleHistory) -> dict[Line, list[tuple[int, int]]]:
     reader = _StatedReader()
     steps: dict[Line, list[tuple[int, int]]] = {}
     before: Counter[Line] = Counter()
+    last: Module | None = None
     for position, dump in enumerate(history.dumps):
-        counts = reader.of(dump.module)
+        module, earlier = dump.module, last
+        last = module
+        if (
+            earlier is not None
+            and earlier.computations == module.computations
+            and earlier.frames is module.frames
+        ):
+            continue
+        counts = reader.of(module)
         for line in counts.keys() | before.keys():
             if counts[line] != before[line]:
                 steps.setdefault(line, []).append((position, counts[line]))
@@ -110,8 +123,13 @@ class _StatedReader:
 
 def _stated_in(module: Module, computation: Computation) -> Counter[Line]:
     counts: Counter[Line] = Counter()
+    # Instructions of one metadata stand in one place; most share theirs.
+    by_metadata: dict[int, list[Instruction]] = {}
     for instruction in computation.instructions:
-        location = module.source_of(instruction)
+        if instruction.metadata is not None:
+            by_metadata.setdefault(id(instruction.metadata), []).append(instruction)
+    for instructions in by_metadata.values():
+        location = module.source_of(instructions[0])
         if location is not None:
-            counts[location.file, location.line] += 1
+            counts[location.file, location.line] += len(instructions)
     return counts

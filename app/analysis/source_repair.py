@@ -58,10 +58,10 @@ class Placed:
 
 
 def source_coverage(
-    history: ModuleHistory, loops: Sequence[LoopHistory] = ()
+    history: ModuleHistory, repairer: "SourceRepairer | None" = None
 ) -> tuple[SourceCoverage, ...]:
     """That of the first text and of the last, or of the only one."""
-    repairer = SourceRepairer(history, loops)
+    repairer = repairer or SourceRepairer(history)
     return tuple(map(repairer.coverage, dict.fromkeys((0, len(history.dumps) - 1))))
 
 

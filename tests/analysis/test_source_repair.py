@@ -114,7 +114,7 @@ def test_reductions_of_two_lines_tell_no_line() -> None:
 
 def test_coverage_counts_every_instruction_once() -> None:
     history = history_of(TEXT, TEXT.replace(at(8), ""))
-    first, last = source_coverage(history, follow_loops(history))
+    first, last = source_coverage(history, SourceRepairer(history, follow_loops(history)))
     assert first == SourceCoverage(
         dump=0,
         instructions=28,

@@ -104,7 +104,7 @@ def test_inferred_lines_are_mostly_those_that_are_stated() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_coverage_adds_up(name: str) -> None:
     for history, loops in modules_of(name):
-        for found in source_coverage(history, loops):
+        for found in source_coverage(history, SourceRepairer(history, loops)):
             module = history.dumps[found.dump].module
             assert found.instructions == module.instruction_count
             assert found.stated + sum(found.inferred.values()) + found.none == found.instructions
