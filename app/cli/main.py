@@ -22,6 +22,7 @@ from app.cli import (
     serve,
     upload,
 )
+from app.cli.arguments import with_flags_attached
 from app.cli.output import complain
 from app.errors import (
     AppError,
@@ -53,7 +54,8 @@ Run = Callable[[argparse.Namespace, Settings], int]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never lets an `AppError` out."""
     parser = build_parser()
-    arguments = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = parser.parse_args(with_flags_attached(words))
     act: Run = arguments.run
     try:
         return act(arguments, settings_from_environment())
