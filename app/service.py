@@ -144,6 +144,10 @@ def examine(
 @contextmanager
 def _set_apart() -> Generator[None]:
     # What was parsed makes no cycles: looking through it again and again takes a tenth of the time.
+    # A program that has frozen objects of its own keeps them so.
+    if gc.get_freeze_count():
+        yield
+        return
     gc.freeze()
     try:
         yield
