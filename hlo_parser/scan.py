@@ -365,10 +365,10 @@ class _Statement:
         following = b""
         for expected in reversed(self.stack):
             if not self.data.startswith(expected, position):
-                return following == b","
+                return following in (b",", b"]")
             position = self.scanner.skip_blank(position + 1)
             following = self.data[position : position + 1]
-        return following in (b"}", b",") or self.scanner.starts_instruction(position)
+        return following in (b"}", b",", b"]") or self.scanner.starts_instruction(position)
 
     def _ends_at(self, place: int) -> bool:
         data, scanner = self.data, self.scanner

@@ -1,7 +1,7 @@
 """Which values an attribute may have: one pattern for each attribute.
 
 Values are judged after `squeezed` took comments and idle blanks out. An attribute without a
-pattern here takes anything that closes. Forms of releases before and after 0.10.2 are taken too.
+pattern here takes anything that closes. What a release from 0.4.30 to 0.12 takes is taken.
 """
 
 from __future__ import annotations
