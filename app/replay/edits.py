@@ -29,11 +29,15 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of cut: where it can be made, and how all of some places are made at once."""
+    """One kind of cut: where it can be made, and how all of some places are made at once.
+
+    `is_by_name`: its places are lines by name, which other cuts do not count anew.
+    """
 
     name: str
     places: Callable[[Draft], tuple[Place, ...]]
     made: Callable[[Draft, frozenset[Place]], Draft]
+    is_by_name: bool = True
 
 
 def cut(kind: Kind, draft: Draft, places: Iterable[Place]) -> Draft:
@@ -214,8 +218,8 @@ def _with_names(block: Block, names: dict[str, str]) -> Block:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("outputs", _outputs, _without_outputs),
-    Kind("carries of loops", _carries, _with_frozen_carries),
+    Kind("outputs", _outputs, _without_outputs, is_by_name=False),
+    Kind("carries of loops", _carries, _with_frozen_carries, is_by_name=False),
     Kind("inputs in place of what the program makes", _inputs, _made_inputs),
     Kind("operands in place of what is made of them", _bypassable, _bypassed),
     Kind("zeros", _computed, _zeroed),

@@ -16,6 +16,11 @@ Fails = Callable[[bytes], bool]
 """Whether a text still fails in the way looked for; it may raise `OutOfBudget`."""
 
 
+_NAMED = tuple(kind for kind in KINDS if kind.is_by_name)
+_COUNTED = tuple(kind for kind in KINDS if not kind.is_by_name)
+_LEAST_SAVING = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Reduction:
     """The text found, instructions before and after, and whether nothing more could be cut."""
@@ -46,19 +51,60 @@ def reduce_module(
     except OutOfBudget:
         return None
     is_minimal = False
+    work = _Reducing(draft, fails, told)
     try:
         while not is_minimal:
-            size = draft.size
-            for kind in KINDS:
-                draft, is_done = _with_cuts(draft, kind, fails)
-                if told is not None:
-                    told(kind.name, draft.size)
-                if not is_done:
-                    raise OutOfBudget
-            is_minimal = draft.size == size
+            size = work.draft.size
+            work.cut_in_chunks(_COUNTED)
+            work.cut_what_saves_most()
+            if work.draft.size == size:
+                work.cut_in_chunks(_NAMED)
+                is_minimal = work.draft.size == size
     except OutOfBudget:
         pass  # what was found until then is told as not minimal
-    return Reduction(draft.text, module.instruction_count, draft.size, is_minimal)
+    found = work.draft
+    return Reduction(found.text, module.instruction_count, found.size, is_minimal)
+
+
+class _Reducing:
+    """The draft on its way down; what was found stays when the budget ends."""
+
+    def __init__(self, draft: Draft, fails: Fails, told: Callable[[str, int], None] | None) -> None:
+        self.draft = draft
+        self._fails = fails
+        self._told = told
+
+    def cut_in_chunks(self, kinds: tuple[Kind, ...]) -> None:
+        """As many cuts of each kind as the failure bears.
+
+        Raises:
+            OutOfBudget: not all were tried.
+        """
+        for kind in kinds:
+            self.draft, is_done = _with_cuts(self.draft, kind, self._fails)
+            self._tell(kind.name)
+            if not is_done:
+                raise OutOfBudget
+
+    def cut_what_saves_most(self) -> None:
+        """Single cuts, those first that take the most lines with them; small ones are left."""
+        draft = self.draft
+        options = [(k, p) for k in _NAMED for p in k.places(draft)]
+        savings = [draft.size - cut(kind, draft, [place]).size for kind, place in options]
+        worthwhile = [i for i, saving in enumerate(savings) if saving >= _LEAST_SAVING]
+        for i in sorted(worthwhile, key=lambda i: -savings[i]):
+            kind, place = options[i]
+            smaller = cut(kind, self.draft, [place])
+            if smaller.size > self.draft.size - _LEAST_SAVING:
+                continue  # an earlier cut took it along
+            text = smaller.text.encode()
+            if _is_sound(text) and self._fails(text):
+                self.draft = smaller
+                self._tell(kind.name)
+
+    def _tell(self, name: str) -> None:
+        if self._told is not None:
+            self._told(name, self.draft.size)
 
 
 def _with_cuts(draft: Draft, kind: Kind, fails: Fails) -> tuple[Draft, bool]:
