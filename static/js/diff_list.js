@@ -17,6 +17,8 @@ import { visible } from "./report_visible.js";
 export const LINE_PIXELS = 20;
 const TWO_COLUMNS_PIXELS = 720;
 const SPARE_LINES = 16;
+// Rows whose text is drawn at once; the others follow in the next frames.
+const ROWS_A_FRAME = 24;
 const CHARACTER_PIXELS = 7.25;
 // What line number, sign and badge take of a pane, with the word that differs.
 const SIDE_PIXELS = 200;
@@ -125,25 +127,34 @@ export class PaneList {
     }
     const wanted = [];
     const fresh = [];
+    let room = ROWS_A_FRAME;
     for (let position = first; position <= last; position += 1) {
       const item = layout.items[position];
       if (item >= 0 && !this.store.get(item)) wanted.push(item);
       if (this.drawn.has(position)) continue;
-      const element = this.drawnItem(item, position);
+      const element = this.drawnItem(item, position, room <= 0);
+      room -= 1;
       this.drawn.set(position, element);
       fresh.push(element);
     }
     this.space.append(...fresh);
+    if (room < 0) requestAnimationFrame(() => this.fill());
     this.store.want(wanted);
     this.measure();
   }
 
   /** Draws the rows whose text has come. */
   fill() {
+    let room = ROWS_A_FRAME;
     for (const [position, element] of this.drawn) {
       if (!element.classList.contains("waiting")) continue;
       const item = this.layout.items[position];
       if (!this.store.get(item)) continue;
+      if (room === 0) {
+        requestAnimationFrame(() => this.fill());
+        break;
+      }
+      room -= 1;
       const filled = this.drawnItem(item, position);
       element.replaceWith(filled);
       this.drawn.set(position, filled);
@@ -183,8 +194,9 @@ export class PaneList {
   /**
    * @param {number} item
    * @param {number} position
+   * @param {boolean} [later] whether its text is drawn in a later frame
    */
-  drawnItem(item, position) {
+  drawnItem(item, position, later = false) {
     const row = this.layout.rowOf(item);
     const element = made("div", "row");
     element.setAttribute("role", "row");
@@ -204,7 +216,7 @@ export class PaneList {
       element.append(cell);
       return element;
     }
-    const found = this.store.get(item);
+    const found = later ? undefined : this.store.get(item);
     if (!found) {
       element.classList.add("waiting");
       element.append(waitingSide("a"), waitingSide("b"));
