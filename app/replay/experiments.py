@@ -2,7 +2,8 @@
 
 Each answer is kept in a file named after the content of all that decides it (module, counts,
 target, release, flags, limits, the script that compiles), so a bisection that was broken off goes
-on where it was. A compile that ran out of time or memory is not kept: another machine may do it.
+on where it was. What ran out of time or memory, or was refused, is not kept: another machine, or an
+environment made anew, may do it.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ Flags = Mapping[str, str]
 Compile = Callable[[Subject, Flags], Attempt]
 Told = Callable[[str, Attempt], None]
 
-_DECIDES_NOTHING = (Kind.TIME, Kind.MEMORY)
+_NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.REFUSED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Laboratory:
                 raise OutOfBudget
             attempt = self._compile(variant.subject, variant.flags)
             self.compiled += 1
-            if attempt.kind not in _DECIDES_NOTHING:
+            if attempt.kind not in _NOT_KEPT:
                 _write(kept, attempt)
         if self._told is not None:
             self._told(variant.name, attempt)

@@ -20,6 +20,7 @@ _FIRST_WITH_RUNTIME_VERSION = "0.6.0"
 _FIRST_FOR_NEWER_PYTHON = "0.11.0"
 _FIRST_FOR_NUMPY_2 = "0.4.31"
 _READY = "ready"
+_NVCC = "lib/python*/site-packages/nvidia/cuda_nvcc"
 # Measured: what an environment takes on disk, most of it XLA's plugin and ptxas.
 GIGABYTES = 1.0
 _INSTALL_TIMEOUT_S = 1800
@@ -106,7 +107,7 @@ def toolchain(root: Path, release: str) -> Toolchain:
             next_step=f"hloscope replay --install {release}",
             code="toolchain",
         )
-    ptxas = next(folder.glob("lib/python*/site-packages/nvidia/cuda_nvcc"), None)
+    ptxas = next(folder.glob(_NVCC), None)
     driver = build_driver(root / "driver") if adapter.needs_driver else None
     return Toolchain(release, folder / "bin" / "python", adapter, driver, ptxas)
 
@@ -128,6 +129,9 @@ def install(root: Path, release: str) -> Toolchain:
     uv = shutil.which("uv")
     tool = [uv, "pip", "install", "--python", inner] if uv else [inner, "-m", "pip", "install"]
     _call([*tool, "--quiet", "--only-binary", ":all:", *packages_of(release)], release)
+    for nvcc in folder.glob(_NVCC):
+        # jax of 0.4.34 to 0.5 asks for the file of this package, which newer wheels do not have.
+        (nvcc / "__init__.py").touch()
     (folder / _READY).write_text("\n".join(packages_of(release)) + "\n", "utf-8")
     return toolchain(root, release)
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from app.model.report import Finding, Input, Report, Tool, Workaround
 from app.replay.bisecting import DISABLED, bisect_flags, bisect_passes, switches_of, without_pass
 from app.replay.compiling import Attempt, Budget, Kind, compile_once
@@ -105,8 +107,9 @@ def test_running_out_of_time_is_said_and_taken_up_again(tmp_path: Path) -> None:
     assert (found.untried, len(asked)) == (("dce",), 1)
 
 
-def test_an_answer_that_hung_on_the_machine_is_not_kept(tmp_path: Path) -> None:
-    asked, compile = counting(Attempt(Kind.TIME))
+@pytest.mark.parametrize("kind", [Kind.TIME, Kind.MEMORY, Kind.REFUSED])
+def test_an_answer_that_hung_on_the_machine_is_not_kept(tmp_path: Path, kind: Kind) -> None:
+    asked, compile = counting(Attempt(kind))
     for _ in range(2):
         bisect_passes(Laboratory("0.4.30", compile, tmp_path), SUBJECT, FLAGS, ())
     assert len(asked) == 2
