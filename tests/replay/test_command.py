@@ -9,7 +9,7 @@ import pytest
 
 from app.cli.main import main
 from app.replay.toolchains import installed
-from app.settings import Settings
+from app.settings import settings_from_environment
 from replay.fake_toolchain import CHECK, dies, make_toolchain
 
 SAMPLE = Path(__file__).parents[2] / "sample_dumps" / "pipeliner_crash"
@@ -107,7 +107,7 @@ def test_a_release_that_is_not_installed(root: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.long
 @pytest.mark.skipif(
-    "0.4.30" not in installed(Settings().replay_dir.expanduser()),
+    "0.4.30" not in installed(settings_from_environment().replay_dir.expanduser()),
     reason="compiles with jaxlib 0.4.30, which `hloscope replay --install 0.4.30` brings",
 )
 def test_the_real_failure_comes_back_and_is_cured(
