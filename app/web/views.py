@@ -1,6 +1,6 @@
 """Pages of a report beside its own: the program and memory, one address each below the report's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from app.bundle import Bundle
 from app.errors import NotFound
 from app.ingest.source_lines import read_program
+from app.model.report import Report
 from app.model.source_lines import ProgramText
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
@@ -62,7 +63,7 @@ def source(
             report,
             place,
             found,
-            _program_text(bundle, _folders_of(services, report_id)),
+            _program_text(bundle, _folders_of(services, report_id), _named_files(report, found)),
             base_context={"site": Site()},
         )
     return HTMLResponse(page)
@@ -74,8 +75,16 @@ def _folders_of(services: Services, report_id: str) -> tuple[Path, ...]:
     return services.own_folders.get(report_id, () if sample is None else (sample,))
 
 
-def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], ProgramText | None]:
-    """Finds the text of a file: from the upload, else, for its owner, from folders nearby."""
+def _named_files(report: Report, found: SourceText | None) -> frozenset[str]:
+    """The files that the report or the text itself names; an address may name any."""
+    lines = (file.file for program in report.programs for file in program.files)
+    return frozenset(lines) | {file for file, _ in (found.figures if found else ())}
+
+
+def _program_text(
+    bundle: Bundle, folders: Sequence[Path], named: Collection[str]
+) -> Callable[[str], ProgramText | None]:
+    """Finds the text of a file: from the upload, else, where it is `named`, from folders nearby."""
 
     def text_of(file: str) -> ProgramText | None:
         names = bundle.program_names()
@@ -83,7 +92,7 @@ def _program_text(bundle: Bundle, folders: Sequence[Path]) -> Callable[[str], Pr
         if position is not None:
             lines = tuple(bundle.program_text(position).splitlines())
             return ProgramText(lines, f"{names[position]} of the upload")
-        found = read_program([file], folders).get(file) if folders else None
+        found = read_program([file], folders).get(file) if folders and file in named else None
         # Where it lies on this server is nobody's business but its owner's, who knows.
         return None if found is None else replace(found, origin=f"{file_name(file)} on this server")
 

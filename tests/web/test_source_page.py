@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from app.settings import Settings
 from app.web import create_app
-from web.asking import small_dump
+from app.web.services import Services
+from web.asking import app_of, small_dump
 from web.view_dumps import HOSTILE, MODULE, PROGRAM, view_dump
 
 
@@ -139,3 +141,21 @@ def test_odd_questions_are_answered(
     client: TestClient, report: str, query: str, status: int
 ) -> None:
     assert client.get(f"{report}/source?{query}").status_code == status
+
+
+def test_only_files_that_the_report_names_are_read(
+    client: TestClient, report: str, tmp_path: Path
+) -> None:
+    nearby, elsewhere = tmp_path / "nearby", tmp_path / "elsewhere"
+    for folder in (nearby, elsewhere):
+        folder.mkdir()
+        (folder / "hidden.txt").write_text("a secret of the machine\n")
+    (nearby / f"{HOSTILE}.py".rpartition("/")[2]).write_text("named_by_the_report = 1\n")
+    services: Services = app_of(client).state.services
+    services.sample_folders[report.removeprefix("/r/")] = nearby
+    for file in (str(elsewhere / "hidden.txt"), "hidden.txt", "/etc/passwd"):
+        page = client.get(f"{report}/source", params={"file": file, "line": 1}).text
+        assert "The text of this file is not at hand" in page
+        assert "a secret of the machine" not in page
+    named = client.get(f"{report}/source", params={"file": f"/home/me/{HOSTILE}.py"}).text
+    assert "named_by_the_report" in named
