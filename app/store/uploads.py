@@ -5,6 +5,7 @@ upload's id is a secret like a report's, and only its hash is stored.
 """
 
 import errno
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,14 +69,18 @@ class Uploads:
         return self._folder / f"{key}.part"
 
     def append(self, key: str, data: bytes) -> None:
-        """Add to the end of an upload.
+        """Add to the end of an upload; does nothing where it is gone.
 
         Raises:
             NoSpace: the disk is full.
         """
         try:
-            with self.path(key).open("ab") as file:
+            # Not by mode "a", which would make the file of an upload that was dropped anew.
+            with self.path(key).open("r+b") as file:
+                file.seek(0, os.SEEK_END)
                 file.write(data)
+        except FileNotFoundError:
+            return
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise NoSpace("no space left on the disk") from error

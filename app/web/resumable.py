@@ -223,6 +223,9 @@ async def _receive(request: Request, services: Services, row: UploadRow) -> None
             if len(waiting) >= _WRITE_BYTES:
                 data = bytes(waiting)
                 waiting.clear()
+                # Other uploads go on meanwhile.
+                if await run_in_threadpool(services.store.blobs.room) < len(data):
+                    raise NoSpace
                 await run_in_threadpool(services.store.uploads.append, row.key, data)
     finally:
         if waiting:

@@ -191,6 +191,35 @@ def test_an_upload_has_a_day(client: TestClient, monkeypatch: pytest.MonkeyPatch
     assert files_of(client) == []
 
 
+def test_a_part_stops_where_the_disk_must_not_get_fuller(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = begin(client, 5 << 20)
+    # Other uploads fill the disk meanwhile.
+    rooms = iter([5 << 20, 5 << 20, 0])
+    blobs = app_of(client).state.services.store.blobs
+    monkeypatch.setattr(blobs, "room", lambda: next(rooms, 0))
+    part = b"x" * (2 << 20)
+    broken = ask(
+        client,
+        "PATCH",
+        made["upload"],
+        headers={**PART, "upload-offset": "0"},
+        receive=pieces(part, part, part[: 1 << 20]),
+    )
+    assert broken.status == 507
+    assert offset_of(client, made["upload"]) == 2 << 20
+
+
+def test_nothing_grows_behind_an_upload_that_is_gone(client: TestClient) -> None:
+    made = begin(client, 10)
+    uploads = app_of(client).state.services.store.uploads
+    key = uploads.find(made["upload"].rpartition("/")[2]).key
+    uploads.delete(key)
+    uploads.append(key, b"late")
+    assert files_of(client) == []
+
+
 def test_the_server_says_what_it_takes(client: TestClient) -> None:
     answer = client.options(UPLOADS)
     assert answer.status_code == 204
