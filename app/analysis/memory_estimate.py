@@ -29,6 +29,8 @@ from hlo_parser import Shape
 
 _TILE = re.compile(r"T\(([\d,\s]{1,100})\)")
 _MOST_PAIRS = 400
+# Places that are looked at for temporaries, all together: a second of work.
+_MOST_LOOKS = 1_000_000
 _PARTITIONING = "spmd-partitioning"
 
 
@@ -115,7 +117,9 @@ def _moved_into_outputs(sets: list[list[Buffer]]) -> list[list[Buffer]]:
 
     XLA goes through buffers from the largest to the smallest and looks for a place among those that
     are reserved already (BufferAssigner::AssignSingleHloBuffer, xla/service/buffer_assignment.cc).
+    Where there are very many of both the smallest stay where they are.
     """
+    looks = _MOST_LOOKS
     places: list[tuple[int, list[Buffer]]] = []
     kept: list[list[Buffer]] = []
     sized = [(max(_placed_bytes(each.shape) for each in members), members) for members in sets]
@@ -123,19 +127,27 @@ def _moved_into_outputs(sets: list[list[Buffer]]) -> list[list[Buffer]]:
         role = members[0].role
         if role == "output":
             places.append((size, members))
-        room = next(
-            (
-                held
-                for most, held in reversed(places)
-                if role == "temp" and size <= most and _are_apart(members, held)
-            ),
-            None,
-        )
+        room = None
+        if role == "temp":
+            room, looks = _room_for(size, members, places, looks)
         if room is None:
             kept.append(members)
         else:
             room += members
     return kept
+
+
+def _room_for(
+    size: int, members: list[Buffer], places: list[tuple[int, list[Buffer]]], looks: int
+) -> tuple[list[Buffer] | None, int]:
+    """The newest place that has room, None where there is none; and how many looks are left."""
+    for most, held in reversed(places):
+        if not looks:
+            break
+        looks -= 1
+        if size <= most and _are_apart(members, held):
+            return held, looks
+    return None, looks
 
 
 def _are_apart(some: list[Buffer], others: list[Buffer]) -> bool:

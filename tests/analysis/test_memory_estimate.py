@@ -284,3 +284,23 @@ def test_the_estimate_is_what_xla_assigned_but_for_tables_of_pointers(name: str)
         if memory.peak is not None
     ]
     assert shown[0] == shown[1]
+
+
+def test_work_does_not_grow_with_outputs_times_temporaries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[None] = []
+
+    def are_apart(*_: object) -> bool:
+        looks.append(None)
+        return False
+
+    monkeypatch.setattr("app.analysis.memory_estimate._are_apart", are_apart)
+    monkeypatch.setattr("app.analysis.memory_estimate._MOST_LOOKS", 100)
+    made = [f'%o{i} = {KB} custom-call(%x), custom_call_target="o"' for i in range(20)]
+    used = [f'%t{i} = {KB} custom-call(%x), custom_call_target="t"' for i in range(20)]
+    names = ", ".join(f"%o{i}" for i in range(20))
+    root = f"ROOT %r = ({', '.join([KB] * 20)}) tuple({names})"
+    memory = estimate(entry(X, *made, *used, root))
+    assert len(looks) == 100
+    assert memory.reserved["output"] == 20 * 1024
