@@ -145,6 +145,7 @@ class _Session:
             self._root / "answers",
             seconds=self._arguments.budget,
             jobs=self._arguments.jobs,
+            signature=self._signature,
             told=_tell,
         )
 

@@ -1,9 +1,9 @@
 """Many compiles of one subject: in parallel, within a time, and never the same one twice.
 
 Each answer is kept in a file named after the content of all that decides it (module, counts,
-target, release, flags, limits, the script that compiles), so a bisection that was broken off goes
-on where it was. What ran out of time or memory, or was refused, is not kept: another machine, or an
-environment made anew, may do it.
+target, release, flags, the failure looked for, the scripts that compile, the version that reads
+their logs), so a bisection that was broken off goes on where it was. What ran out of time or
+memory, or was refused, is not kept: another machine, or an environment made anew, may do it.
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ class Laboratory:
         folder: where answers are kept.
         seconds: how long new compiles may be started.
         jobs: how many run at once; 0: one a processor.
+        signature: the failure that `compile` looks for, where a log states several.
         told: is called after each variant, by whichever thread did it.
     """
 
@@ -65,6 +67,7 @@ class Laboratory:
         *,
         seconds: float = 600.0,
         jobs: int = 0,
+        signature: str = "",
         told: Told | None = None,
     ) -> None:
         self.release = release
@@ -73,6 +76,7 @@ class Laboratory:
         self._folder = folder
         self._deadline = time.monotonic() + seconds
         self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._signature = signature
         self._told = told
 
     def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
@@ -117,7 +121,9 @@ class Laboratory:
             subject.partitions,
             subject.backend,
             subject.target,
+            self._signature,
             _digest_of_scripts(),
+            metadata.version("hloscope"),
         )
         return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
 

@@ -115,6 +115,15 @@ def test_an_answer_that_hung_on_the_machine_is_not_kept(tmp_path: Path, kind: Ki
     assert len(asked) == 2
 
 
+def test_an_answer_is_kept_for_the_failure_that_was_looked_for(tmp_path: Path) -> None:
+    # Where a log states several failures it is told with the one looked for.
+    asked, compile = counting(Attempt(Kind.ANOTHER, "check:a.cc:x"))
+    for sought in ("check:a.cc:x", "check:b.cc:y", "check:a.cc:x"):
+        lab = Laboratory("0.4.30", compile, tmp_path, signature=sought)
+        bisect_passes(lab, SUBJECT, FLAGS, ())
+    assert len(asked) == 2
+
+
 def test_a_torn_answer_is_asked_again(tmp_path: Path) -> None:
     asked, compile = counting(Attempt(Kind.COMPILES))
     bisect_passes(Laboratory("0.4.30", compile, tmp_path), SUBJECT, FLAGS, ())
