@@ -39,7 +39,7 @@ _UPLOADS = "/api/v1/uploads"
 TUS_VERSION = "1.0.0"
 """Of the protocol that `resumable.py` speaks; every answer there says it."""
 
-_UNLISTED = ("/r/", "/api/")
+_UNLISTED = ("/r/", "/api/", "/compare")
 _UNCOUNTED = ("/static/", "/healthz")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _SECRET_NAMES = frozenset({"token", "access_token", "delete_token", "authorization", "api_key"})

@@ -26,6 +26,7 @@ def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
         "/healthz",
         "/nowhere",
         created["url"],
+        "/compare",
         f"{REPORTS}/{created['id']}",
         f"{REPORTS}/x",
         "/static/css/base.css",
@@ -38,7 +39,7 @@ def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
         assert headers["cross-origin-resource-policy"] == "same-origin"
         cached = "no-cache" if path.startswith("/static/") else "private, no-store"
         assert headers["cache-control"] == cached
-        unlisted = "noindex, nofollow" if path.startswith(("/r/", "/api/")) else None
+        unlisted = "noindex, nofollow" if path.startswith(("/r/", "/api/", "/compare")) else None
         assert headers.get("x-robots-tag") == unlisted
 
 
@@ -134,7 +135,7 @@ def test_the_log_holds_neither_ids_nor_tokens(
 
 def test_no_address_lists_the_reports(client: TestClient) -> None:
     client.put(REPORTS, content=small_dump())
-    assert client.get(REPORTS).status_code == 405
+    assert client.get(REPORTS).status_code == 401  # for an owner only
     assert client.get("/r").status_code == 404
     assert client.get("/r/").status_code == 404
 
