@@ -273,7 +273,10 @@ class _Reader:
             raise self._refuse(key, 'texts such as "train.py:40" or "train.py:40-60"')
         if found[2] is None:
             return Lines(found[1])
-        return Lines(found[1], int(found[2]), int(found[3] or found[2]))
+        first, last = int(found[2]), int(found[3] or found[2])
+        if last < first:
+            raise self._refuse(key, 'texts such as "train.py:40-60", the first line first')
+        return Lines(found[1], first, last)
 
     def amount(self, key: str, unit: Unit) -> float | None:
         value = self._given.get(key)

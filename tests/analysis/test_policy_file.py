@@ -65,6 +65,7 @@ def test_a_policy_says_limits_and_expectations() -> None:
         ('[[check]]\nmeasure = "copies"\nmax = -1', "must be a number"),
         ('[[check]]\nmeasure = "copies"\nmax = true', "must be a number"),
         ('[[check]]\nexpect = "no_resharding"\nlines = [12]', "texts such as"),
+        ('[[check]]\nexpect = "no_resharding"\nlines = ["a.py:9-8"]', "texts such as"),
         ('[[check]]\nexpect = "no_resharding"\noptional = "yes"', "true or false"),
         ('[[check]]\nexpect = "no_resharding"\nmodule = ""', "must be a text"),
     ],
