@@ -38,8 +38,8 @@ _SECRET = re.compile(
     r"|(?<=earer )[A-Za-z0-9._~+/=-]{12,}+"
 )
 _NAMED_SECRET = re.compile(
-    r"((?<![A-Za-z0-9])[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY)"
-    r"[A-Z0-9_]*[\"']?\s?[=:]\s?[\"']?)([^\s\"',;]+)"
+    r"((?<![A-Za-z0-9])[A-Z0-9_]{0,64}(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY)"
+    r"[A-Z0-9_]{0,64}[\"']?\s?[=:]\s?[\"']?)([^\s\"',;]+)"
     r"|((?:password|passwd|api_key|secret_key|access_key|secret)[\"']?\s?[=:]\s?[\"']?)"
     r"([^\s\"',;(){}]+)"
 )

@@ -237,7 +237,8 @@ def test_any_text_keeps_its_lines(text: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [" constant({", 'backend_config="', "backend_config={", "/a", '"', "a@", "~a/", "::", "1.",
-     "opaque={", "\\\\a", "a:/", "a.", "A_KEY=", "op_name=\"", "{", "home/a/", "FunctionNames\n"],
+     "opaque={", "\\\\a", "a:/", "a.", "A_KEY=", "op_name=\"", "{", "home/a/", "FunctionNames\n",
+     "KEY_"],
 )  # fmt: skip
 def test_time_grows_with_the_text(unit: str) -> None:
     text = unit * (200_000 // len(unit))
