@@ -148,9 +148,10 @@ def _source_before(
         module = history.dumps[index].module
         earlier = module.get(computation.name)
         same = None if earlier is None else earlier.get(instruction.name)
+        if same is None:
+            return None
         if same is not instruction and (
-            same is None
-            or same.opcode != instruction.opcode
+            same.opcode != instruction.opcode
             or same.shape.without_layout != shape
             or len(same.operands) != len(instruction.operands)
         ):

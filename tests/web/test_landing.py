@@ -97,6 +97,8 @@ def test_reports_seen_lately_are_listed_until_they_are_gone(visit: Callable[...,
     page.evaluate(PASTE, [HLO, "main"])
     page.get_by_role("button", name="Explain").click()
     url = until_report(page)
+    # Its script notes the report down some time after the page is there.
+    page.wait_for_function("localStorage.length > 0")
     title = page.title().removesuffix(" - hloscope")
     page.goto("/")
     link = page.locator("[data-recent] a")
