@@ -22,6 +22,8 @@ from hlo_parser import Computation, Instruction, Module
 
 _RUNNERS = frozenset({"call", "conditional", "custom-call", "fusion", "while"})
 
+_Devices = tuple[str | None, str | None]
+
 Place = tuple[str, str]
 """A while by the names of its computation and of itself."""
 
@@ -103,12 +105,14 @@ class WorkReader:
     """Measures texts; computations that they share are read once."""
 
     def __init__(self) -> None:
-        self._own: dict[tuple[Computation, int, int], _Own] = {}
+        self._own: dict[tuple[Computation, str | None, str | None], _Own] = {}
         self._works: dict[tuple[object, ...], Work] = {}
 
     def of_module(self, module: Module, trips: Mapping[Place, int | None]) -> Work:
         """The work of one execution of the entry; `trips` are the known trip counts."""
-        devices = module.header.num_partitions, module.header.replica_count
+        # As stated: a text that prints no counts says less than one that prints 1.
+        stated = module.header.attributes
+        devices = stated.get("num_partitions"), stated.get("replica_count")
         key = module.computations, devices, frozenset(trips.items())
         known = self._works.get(key)
         if known is None:
@@ -116,7 +120,7 @@ class WorkReader:
         return known
 
     def _measure(
-        self, module: Module, devices: tuple[int, int], trips: Mapping[Place, int | None]
+        self, module: Module, devices: _Devices, trips: Mapping[Place, int | None]
     ) -> Work:
         totals: dict[str, _Total] = {}
         counted_once = uncounted = 0
@@ -143,7 +147,7 @@ class WorkReader:
             uncounted=uncounted,
         )
 
-    def _read(self, module: Module, devices: tuple[int, int], computation: Computation) -> _Own:
+    def _read(self, module: Module, devices: _Devices, computation: Computation) -> _Own:
         """What the computation does itself, in modules with as many devices as this one."""
         key = computation, *devices
         known = self._own.get(key)
@@ -152,7 +156,7 @@ class WorkReader:
         return known
 
     def _callees_first(
-        self, module: Module, devices: tuple[int, int]
+        self, module: Module, devices: _Devices
     ) -> Iterator[tuple[Computation, _Own]]:
         """What the entry reaches, each after all that it runs; calls in a circle are cut."""
         pending = [module.entry]
