@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from hlo_parser import grammar, patterns
 from hlo_parser.computation import Computation, Gap
 from hlo_parser.lines import ContextNeeded
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import is_closed_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # Twice as fast as str.split with three characters.
-_cut_lines = re.compile("\n  ").split
+_cut_lines = compile_pattern("\n  ").split
 
 
 class Block:

@@ -14,6 +14,7 @@ from hlo_parser.computation import Computation, Gap
 from hlo_parser.instruction import Instruction
 from hlo_parser.lines import ContextNeeded, LineReader, read_parts, refuse_depth
 from hlo_parser.nesting import FreshNames, Unnester, cut_bodies
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner
 
 MAX_BODY_DEPTH = 64
@@ -23,8 +24,8 @@ BARE_NAME = "_"
 """What XLA calls the computation of a text that is one instruction."""
 
 _SHOWN = 200
-_NAMED = re.compile(r"(?:ROOT\s++)?+(?:%?+[A-Za-z_][\w.\-]*+\s++=|%[A-Za-z_][\w.\-]*+=)", re.A)
-_BARE = re.compile(r"[^\n(\[]{0,400}+[(\[]")
+_NAMED = compile_pattern(r"(?:ROOT\s++)?+(?:%?+[A-Za-z_][\w.\-]*+\s++=|%[A-Za-z_][\w.\-]*+=)", re.A)
+_BARE = compile_pattern(r"[^\n(\[]{0,400}+[(\[]")
 
 
 class Inner(NamedTuple):

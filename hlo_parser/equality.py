@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser.patterns import STRING
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.values import CALLEE_KEYS, names_from_text
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from hlo_parser.instruction import Instruction
     from hlo_parser.module import Module
 
-_PIECE = re.compile(rf"/\*.*?\*/|//[^\n]*+|\s++|%|({STRING}|[\w.\-+]++|.)", re.S)
-_LITERAL_PIECE = re.compile(r"/\*.*?\*/|[\s,]++|([{}()]|[^\s,{}()]++)", re.S)
+_PIECE = compile_pattern(rf"/\*.*?\*/|//[^\n]*+|\s++|%|({STRING}|[\w.\-+]++|.)", re.S)
+_LITERAL_PIECE = compile_pattern(r"/\*.*?\*/|[\s,]++|([{}()]|[^\s,{}()]++)", re.S)
 _SHOWN = 200
 
 

@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from hlo_parser import grammar
 from hlo_parser.grammar import FrameParts
 from hlo_parser.patterns import STRING
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.values import escape, unquote
 
 _NAMES = rf"((?:\d++ {STRING}\n)*+)"
 _ROWS = r"((?:\d++ \{(?:[a-z_]++=\d++ ?+)*+\}\n)*+)"
-_TABLES = re.compile(
+_TABLES = compile_pattern(
     rf"FileNames\n{_NAMES}\nFunctionNames\n{_NAMES}\nFileLocations\n{_ROWS}\nStackFrames\n{_ROWS}",
     re.ASCII,
 )
-_STRING = re.compile(STRING)
-_ENTRY = re.compile(r"([a-z_]++)=(\d++)", re.ASCII)
+_STRING = compile_pattern(STRING)
+_ENTRY = compile_pattern(r"([a-z_]++)=(\d++)", re.ASCII)
 _LOCATION_KEYS = frozenset("file_name_id function_name_id line end_line column end_column".split())
 _FRAME_KEYS = frozenset("file_location_id parent_frame_id".split())
 _MAX_FRAMES = 1000

@@ -12,20 +12,24 @@ from itertools import pairwise
 from math import prod
 from typing import Literal as OneOf
 
+from hlo_parser.possessive import compile_pattern
+
 GroupsForm = OneOf["list", "iota", "mesh"]
 
 MAX_DEVICES = 1 << 22
 """`expand` refuses texts that claim more devices than this."""
 
-_GROUP = re.compile(r"\{([\d\s,]*+)\}")
-_IOTA = re.compile(r"\[([\d,\s]++)\]\s*+<=\s*+\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
-_MESH = re.compile(
+_GROUP = compile_pattern(r"\{([\d\s,]*+)\}")
+_IOTA = compile_pattern(r"\[([\d,\s]++)\]\s*+<=\s*+\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
+_MESH = compile_pattern(
     r"mesh\[(?P<axes>[^\]]*+)\]\s*+(?:,\s*+device_ids=\((?P<ids>[^()]*+(?:\([^()]*+\))?+)\)\s*+)?+"
     r"\{(?P<over>[^{}]*+)\}"
 )
-_AXIS = re.compile(r"""(?:'([^']*+)'|"([^"]*+)")\s*+=\s*+(\d{1,12})""")
-_AXIS_USE = re.compile(r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+\((\d{1,12})\)\s*+(\d{1,12}))?+""")
-_IDS_IOTA = re.compile(r"\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
+_AXIS = compile_pattern(r"""(?:'([^']*+)'|"([^"]*+)")\s*+=\s*+(\d{1,12})""")
+_AXIS_USE = compile_pattern(
+    r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+\((\d{1,12})\)\s*+(\d{1,12}))?+"""
+)
+_IDS_IOTA = compile_pattern(r"\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
 
 
 def _ints(text: str) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import patterns, values
 from hlo_parser.groups import ReplicaGroups
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
 from hlo_parser.values import Callee, Literal, Metadata
 
@@ -35,7 +36,7 @@ _CALLS_NOTHING = frozenset(
     "transpose tuple all-gather all-gather-start all-gather-done all-reduce-done "
     "collective-permute collective-permute-start collective-permute-done".split()
 )
-_PLAIN_CALLEE = re.compile(
+_PLAIN_CALLEE = compile_pattern(
     rf", ({'|'.join(sorted(values.CALLEE_KEYS))})=(?:%?+({patterns.NAME})(?=,|$))?+", re.ASCII
 )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlo_parser import patterns
 from hlo_parser.literal_forms import TYPE_WORDS, literal_fault, shape_fault
 from hlo_parser.opcodes import form_of
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import ANY_STRING, squeezed, value_fault
 
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from hlo_parser.instruction import Instruction
     from hlo_parser.opcodes import Opcode
 
-_PART = re.compile(
+_PART = compile_pattern(
     rf"({ANY_STRING})|//[^\n]*+|/\*.*?(?:\*/|\Z)|[\[({{]|[\])}}]|"
     rf"((?<![%\w.\-]){patterns.KEY})",
     re.S,
 )
-_OPERAND = re.compile(
+_OPERAND = compile_pattern(
     rf"(?P<shape>.*[\])}} ])?%?+(?P<name>{patterns.NAME})(?P<path>(?:#\d++)*+)", re.S
 )
-_TYPED_LITERAL = re.compile(rf"\s*+({patterns.ARRAY})\s*+(.*)", re.S)
-_WINDOW_PART = re.compile(r"([a-z_]++)=([^\s{}]++)")
+_TYPED_LITERAL = compile_pattern(rf"\s*+({patterns.ARRAY})\s*+(.*)", re.S)
+_WINDOW_PART = compile_pattern(r"([a-z_]++)=([^\s{}]++)")
 _NEEDS_SHAPE = frozenset(
     (
         "parameter constant convert bitcast bitcast-convert reshape iota fusion custom-call rng "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns, values
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 200
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
-_BRACKET = re.compile(r"[(){}\[\]]")
+_BRACKET = compile_pattern(r"[(){}\[\]]")
 _plain = patterns.plain_line.fullmatch
 _line = patterns.line.fullmatch
 _long_constant = patterns.long_constant.fullmatch

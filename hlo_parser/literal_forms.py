@@ -10,6 +10,7 @@ import re
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Final
 
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
 
 if TYPE_CHECKING:
@@ -24,26 +25,26 @@ TYPE_WORDS: Final = frozenset(
 )
 """Element types of all releases so far (xla_data.proto, PrimitiveType)."""
 
-_LEAF = re.compile(
+_LEAF = compile_pattern(
     r"([a-z][a-z0-9]*+)\[([^\]]*+)\](\{(?:[^{}()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\})?+"
 )
-_TUPLE_OF_LEAVES = re.compile(r"b\(@\)|\((?:@(?:,@)*+)?+\)")
+_TUPLE_OF_LEAVES = compile_pattern(r"b\(@\)|\((?:@(?:,@)*+)?+\)")
 _MAX_DEPTH = 1_000
-_SPARSE = re.compile(r"[CSH]")
-_SIZE = re.compile(r"(?:<=)?+\d{1,19}|\?")
-_LAYOUT = re.compile(
+_SPARSE = compile_pattern(r"[CSH]")
+_SIZE = compile_pattern(r"(?:<=)?+\d{1,19}|\?")
+_LAYOUT = compile_pattern(
     r"(?P<order>(?:-?\d++(?:,-?\d++)*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
     r"(?:L\(-?\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(-?\d++\))?+(?:S\(-?\d++\))?+"
     r"(?:SC(?:\(-?\d++:(?:-?\d++(?:,-?\d++)*+)?+\))++)?+"
     r"(?P<physical>P\(.*\))?(?:M\(-?\d++\))?+)?"
 )
-_TOKEN = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
-_INT = re.compile(r"-?\d{1,25}")
-_FLOAT = re.compile(
+_TOKEN = compile_pattern(r"/\*.*?(?:\*/|\Z)|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
+_INT = compile_pattern(r"-?\d{1,25}")
+_FLOAT = compile_pattern(
     r"-?(?:\d++(?:\.\d*+)?+(?:[eE][+-]?\d++)?+|(?<=-)\.\d++(?:[eE][+-]?\d++)?+|inf|"
     r"nan(?:\(0x[0-9a-fA-F]++\))?+)"
 )
-_NAN_PAYLOAD = re.compile(r"nan\((0x[0-9a-fA-F]++)\)")
+_NAN_PAYLOAD = compile_pattern(r"nan\((0x[0-9a-fA-F]++)\)")
 # How large the payload of a NaN may be (literal.cc); types that are not here have none.
 _PAYLOADS = {
     "bf16": 0x7F,
@@ -56,7 +57,7 @@ _PAYLOADS = {
     "f8e4m3": 0x7,
     "f8e3m4": 0xF,
 }
-_INT_TYPE = re.compile(r"([su])(\d++)")
+_INT_TYPE = compile_pattern(r"([su])(\d++)")
 # What these and more are rounded to is no number of the type; f4e2m1fn takes its largest for all.
 _TOO_LARGE = {
     "f16": 65520.0,
@@ -73,7 +74,7 @@ _TOO_LARGE = {
     "f8e8m0fnu": nextafter(1.7014118346046923e38, inf),
 }
 _LEAST_SCALE = 5.877471754111438e-39
-_LAYOUT_TEXT = re.compile(r"\{[^{}]*+\}")
+_LAYOUT_TEXT = compile_pattern(r"\{[^{}]*+\}")
 
 
 def shape_fault(text: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
 from hlo_parser.infer import result_shape
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.values import CALLEE_KEYS
 
 if TYPE_CHECKING:
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from hlo_parser.lines import LineReader
     from hlo_parser.scan import Scanner
 
-_WORD = re.compile(patterns.NAME.encode())
+_WORD = compile_pattern(patterns.NAME.encode())
 _ROLE = "|".join(sorted(CALLEE_KEYS, key=len, reverse=True))
-_MARK = re.compile(
+_MARK = compile_pattern(
     rf"(?<![A-Za-z0-9_.\-])({_ROLE})=\s*+\{{|[{{}}\"']|//|/\*".encode(),
 )
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"|\'(?:[^\'\\]++|\\.)*+\'', re.S)
+_STRING = compile_pattern(rb'"(?:[^"\\]++|\\.)*+"|\'(?:[^\'\\]++|\\.)*+\'', re.S)
 
 
 class FreshNames:

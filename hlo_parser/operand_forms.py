@@ -6,7 +6,6 @@ judges later is not judged here; nor is anything where a shape is not known.
 
 from __future__ import annotations
 
-import re
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from hlo_parser.infer import CannotInferError, inferred
 from hlo_parser.instruction_forms import Fault, split_list
 from hlo_parser.literal_forms import compatible, leaf_count
 from hlo_parser.opcodes import NATIVE
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
 from hlo_parser.values import names_from_text
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TWO_BRANCHES = ("true_computation", "false_computation")
 _MANY_BRANCHES = ("branch_computations",)
-_STEP = re.compile(r"(.+)-(start|update|done)")
+_STEP = compile_pattern(r"(.+)-(start|update|done)")
 _JUDGED = frozenset(
     "scatter broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
     "dynamic-update-slice".split()

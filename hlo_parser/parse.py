@@ -19,6 +19,7 @@ from hlo_parser.frames import FrameTables
 from hlo_parser.interner import Interner
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner
 from hlo_parser.strict import check
 
@@ -26,15 +27,17 @@ if TYPE_CHECKING:
     from hlo_parser.computation import Computation
 
 _SHOWN = 200
-_HEADER = re.compile(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
-_HEADER_NAME = re.compile(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
-_FOOT_ATTRIBUTE = re.compile(rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII)
-_TABLES = re.compile(
+_HEADER = compile_pattern(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
+_HEADER_NAME = compile_pattern(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
+_FOOT_ATTRIBUTE = compile_pattern(
+    rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII
+)
+_TABLES = compile_pattern(
     rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
     rb"\d++\s*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|\{[^{}]*+\})))*+"
 )
 # Twice as fast as bytes.find with two characters of which the first is frequent.
-_BLANK_LINE = re.compile(rb"\n\n")
+_BLANK_LINE = compile_pattern(rb"\n\n")
 _NO_HEADER = Header("", "", {})
 
 

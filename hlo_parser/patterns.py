@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from hlo_parser.possessive import compile_pattern
+
 # Ranges, not \w: sre turns them into one bitmap test.
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
 KEY: Final = NAME + "="
@@ -82,28 +84,28 @@ _PLAIN_ARGUMENTS = (
     rf"(?<! parameter\()(?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+)?+)"
 )
 
-plain_line: Final = re.compile(rf"{_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+))", re.ASCII)
+plain_line: Final = compile_pattern(rf"{_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+))", re.ASCII)
 """As `line`, but scalars, and operands without shapes; the arguments are proved by the match."""
 
-line: Final = re.compile(rf"{_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+)", re.ASCII)
+line: Final = compile_pattern(rf"{_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+)", re.ASCII)
 """ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
 
-long_constant: Final = re.compile(
+long_constant: Final = compile_pattern(
     rf"(ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
 )
-shape: Final = re.compile(SHAPE_TEXT, re.ASCII)
-operand_list: Final = re.compile(OPERAND_LIST, re.ASCII)
-operand: Final = re.compile(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
-literal: Final = re.compile(_literal(LITERAL_DEPTH), re.ASCII)
-attribute_list: Final = re.compile(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
-plain_attribute_list: Final = re.compile(rf"(?:, {KEY}{_PLAIN_VALUE})*+", re.ASCII)
+shape: Final = compile_pattern(SHAPE_TEXT, re.ASCII)
+operand_list: Final = compile_pattern(OPERAND_LIST, re.ASCII)
+operand: Final = compile_pattern(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
+literal: Final = compile_pattern(_literal(LITERAL_DEPTH), re.ASCII)
+attribute_list: Final = compile_pattern(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
+plain_attribute_list: Final = compile_pattern(rf"(?:, {KEY}{_PLAIN_VALUE})*+", re.ASCII)
 """As `attribute_list`, for texts without backslashes and line breaks only; half as fast again."""
 
-attribute: Final = re.compile(ATTRIBUTE, re.ASCII)
-computation_head: Final = re.compile(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)
+attribute: Final = compile_pattern(ATTRIBUTE, re.ASCII)
+computation_head: Final = compile_pattern(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)
 """The start of the first line: ENTRY, name, and what opens a signature or the body."""
 
-computation_foot: Final = re.compile(
+computation_foot: Final = compile_pattern(
     r'(?:, execution_thread="([^"\\\n]*+)")?+(?: // [^\n]*+)?+', re.ASCII
 )
 """What stands after the closing brace, up to the end of the line."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from hlo_parser import patterns
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.values import CALLEE_KEYS, in_one_row, names_from_text
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 PrintForm = OneOf["long", "short"]
 
 _INDEX_INTERVAL = 5
-_LAYOUT = re.compile(patterns.LAYOUT)
-_ODD_SHAPE = re.compile(r"//|/\*(?!index=\d+\*/)|[^\S ]")
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n\r]*|\s+", re.S)
-_RESERVED = re.compile(
+_LAYOUT = compile_pattern(patterns.LAYOUT)
+_ODD_SHAPE = compile_pattern(r"//|/\*(?!index=\d+\*/)|[^\S ]")
+_COMMENT = compile_pattern(r"/\*.*?\*/|//[^\n\r]*|\s+", re.S)
+_RESERVED = compile_pattern(
     r"(?:pred|token|opaque|[su](?:1|2|4|8|16|32|64)|c(?:64|128)|bf16|f(?:16|32|64)"
     r"|f[468]e\d++m\d++(?:b11)?+(?:fn|fnuz|fnu)?+"
     r"|true|false|inf|nan|HloModule|ENTRY|ROOT|FileNames|FunctionNames|FileLocations|StackFrames"

@@ -11,51 +11,54 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
+from hlo_parser.possessive import compile_pattern
 
 if TYPE_CHECKING:
     from hlo_parser.computation import Computation
 
 _NAME = patterns.NAME.encode()
-_SPACE = re.compile(rb"[ \t\r\n]*+")
-_SPECIAL = re.compile(
+_SPACE = compile_pattern(rb"[ \t\r\n]*+")
+_SPECIAL = compile_pattern(
     rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[ \t])|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
 )
-_LINE_STRING = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
-_LINE_SINGLE = re.compile(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
-_LONG_STRING = re.compile(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S)
-_LONG_SINGLE = re.compile(rb"'(?:[^'\\]|\\.){0,65536}+'", re.S)
-_AFTER_STRING = re.compile(rb"[ \t]*+(?:[,})\r\n]|\Z)")
-_LINE_START = re.compile(
+_LINE_STRING = compile_pattern(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
+_LINE_SINGLE = compile_pattern(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
+_LONG_STRING = compile_pattern(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S)
+_LONG_SINGLE = compile_pattern(rb"'(?:[^'\\]|\\.){0,65536}+'", re.S)
+_AFTER_STRING = compile_pattern(rb"[ \t]*+(?:[,})\r\n]|\Z)")
+_LINE_START = compile_pattern(
     rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
-_START = re.compile(
+_START = compile_pattern(
     rb"[ \t]*+(?:ROOT(?:[ \t\r\n]++|(?=%)))?+(?:%" + _NAME + rb"\s*+=|" + _NAME + rb"\s++=)"
 )
-_PLAIN_START = re.compile(_START.pattern + rb"\s*+(?:\(|/\*|[A-Za-z_][A-Za-z0-9_.\-]*+\s*+[\[(])")
-_CLOSE_LINE = re.compile(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
-_BODY_KEY = re.compile(
+_PLAIN_START = compile_pattern(
+    _START.pattern + rb"\s*+(?:\(|/\*|[A-Za-z_][A-Za-z0-9_.\-]*+\s*+[\[(])"
+)
+_CLOSE_LINE = compile_pattern(rb"\}[ \t]*+(?:\r?\n|$|,|//)")
+_BODY_KEY = compile_pattern(
     rb"(?:to_apply|calls|condition|body|select|scatter|true_computation|false_computation|"
     rb"branch_computations|called_computations)=\s*+(?:\{[^\"]*)?$"
 )
-_ENTRY = re.compile(rb"ENTRY(?=[\s%/])")
-_HEAD = re.compile(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
-_HEAD_NAME = re.compile(rb"%?+(" + _NAME + rb")[ \t]*+")
-_ARROW = re.compile(rb"\s*+->\s*+")
-_ARRAY = re.compile(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
-_BUFFER = re.compile(rb"b\s*+(?=\()")
-_FOOT = re.compile(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
+_ENTRY = compile_pattern(rb"ENTRY(?=[\s%/])")
+_HEAD = compile_pattern(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
+_HEAD_NAME = compile_pattern(rb"%?+(" + _NAME + rb")[ \t]*+")
+_ARROW = compile_pattern(rb"\s*+->\s*+")
+_ARRAY = compile_pattern(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
+_BUFFER = compile_pattern(rb"b\s*+(?=\()")
+_FOOT = compile_pattern(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
-_WITH_TEXTS = re.compile(rb"origin_recovery_table=")
+_WITH_TEXTS = compile_pattern(rb"origin_recovery_table=")
 _LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
 _LONG_INNER = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|\{[^{}\"]*+\})*+\}"
 _LONG_BRACES = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|" + _LONG_INNER + rb")*+\}"
-_LONG_FOOT = re.compile(
+_LONG_FOOT = compile_pattern(
     rb"(?:\s*+,\s*+" + patterns.KEY.encode() + rb"(?:" + patterns.VALUE.encode() + rb"|"
     + _LONG_BRACES + rb"))*+", re.S
 )  # fmt: skip
-_COMMENT_LINE = re.compile(rb"[^\n\r]*+")
-_AFTER_HEADER = re.compile(rb"[A-Za-z_%]")
-_HEADER_NAME = re.compile(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
+_COMMENT_LINE = compile_pattern(rb"[^\n\r]*+")
+_AFTER_HEADER = compile_pattern(rb"[A-Za-z_%]")
+_HEADER_NAME = compile_pattern(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80

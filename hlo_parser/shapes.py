@@ -11,19 +11,21 @@ import re
 from typing import Literal as OneOf
 from typing import NamedTuple
 
+from hlo_parser.possessive import compile_pattern
+
 ShapeKind = OneOf["array", "tuple", "token", "opaque", "buffer", "unknown"]
 
-_ARRAY = re.compile(
+_ARRAY = compile_pattern(
     r"\s*+(?P<type>[a-z][a-z0-9]*+)\s*+\[(?P<dims>[^\]]*+)\]\s*+(?:\{(?P<layout>.*)\})?\s*+", re.S
 )
-_LEAF = re.compile(r"(?P<type>[a-z][a-z0-9]*+)\s*+\[(?P<dims>[^\]]*+)\]")
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_LEAF = compile_pattern(r"(?P<type>[a-z][a-z0-9]*+)\s*+\[(?P<dims>[^\]]*+)\]")
+_COMMENT = compile_pattern(r"/\*.*?\*/", re.S)
 _MOST_BITS = 8 * (2**63 - 1)
-_BITS = re.compile(r"[a-z]+(\d++)")
-_MEMORY_SPACE = re.compile(r"S\((\d{1,9})\)")
-_MINOR_TO_MAJOR = re.compile(r"\s*+\d++(?:\s*+,\s*+\d++)*+")
-_PIECE = re.compile(r"[^(){}\[\],]++|[(){}\[\],]")
-_LAYOUT = re.compile(r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}")
+_BITS = compile_pattern(r"[a-z]+(\d++)")
+_MEMORY_SPACE = compile_pattern(r"S\((\d{1,9})\)")
+_MINOR_TO_MAJOR = compile_pattern(r"\s*+\d++(?:\s*+,\s*+\d++)*+")
+_PIECE = compile_pattern(r"[^(){}\[\],]++|[(){}\[\],]")
+_LAYOUT = compile_pattern(r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}")
 
 
 def element_bits(element_type: str) -> int:

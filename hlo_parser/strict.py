@@ -23,6 +23,7 @@ from hlo_parser.instruction_forms import (
 )
 from hlo_parser.literal_forms import compatible, shape_fault
 from hlo_parser.operand_forms import called_fault, depends_on_operands, operands_fault
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import foot_of, is_odd_head, signature_of
 from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
@@ -62,13 +63,13 @@ def _sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     return HloSyntaxError(first.reason, Span(line, column, *end), lines[line - 1])
 
 
-_ALIASED_OUTPUT = re.compile(r"[{,]\{([\d,]*+)\}:\(")
-_HEADER_WORD = re.compile(r"HloModule(?=[\s%/])")
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*+", re.S)
-_LOOSE_COLON = re.compile(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
-_ROW = re.compile(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
-_ROW_KEY = re.compile(patterns.KEY)
-_PARAMETER = re.compile(rf"%?+{patterns.NAME}[: ](.*)", re.S)
+_ALIASED_OUTPUT = compile_pattern(r"[{,]\{([\d,]*+)\}:\(")
+_HEADER_WORD = compile_pattern(r"HloModule(?=[\s%/])")
+_COMMENT = compile_pattern(r"/\*.*?\*/|//[^\n]*+", re.S)
+_LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
+_ROW = compile_pattern(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
+_ROW_KEY = compile_pattern(patterns.KEY)
+_PARAMETER = compile_pattern(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 
 
 class _Check:
@@ -307,7 +308,7 @@ class _Check:
             )
             first += computation.line_offset(position)
             last = first + instruction.text.count("\n")
-        pattern = re.compile(_lead(word) + re.escape(word) + _trail(word))
+        pattern = compile_pattern(_lead(word) + re.escape(word) + _trail(word))
         line, column = first, 1
         for number in range(first, last + 1):
             text = self.lines[number - 1]

@@ -11,23 +11,24 @@ from functools import cache
 from typing import Final
 
 from hlo_parser import patterns
+from hlo_parser.possessive import compile_pattern
 
 STRING: Final = r'(?:"(?:[^"\\]++|\\.)*+"|\'(?:[^\'\\]++|\\.)*+\')'
 # One that never closes is taken to the end: else each of its quotes would be tried as a beginning.
 ANY_STRING: Final = rf'(?:{STRING}|"(?:[^"\\]++|\\.)*+\\?+\Z|\'(?:[^\'\\]++|\\.)*+\\?+\Z)'
-_BLANK = re.compile(rf"({ANY_STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++|(/\*.*+)", re.S)
-_IDLE = re.compile(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
+_BLANK = compile_pattern(rf"({ANY_STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++|(/\*.*+)", re.S)
+_IDLE = compile_pattern(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
 
-_STRING = re.compile(STRING, re.S)
-_RESHAPED = re.compile(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
-_KEY = re.compile(r"([a-z_]++)=")
+_STRING = compile_pattern(STRING, re.S)
+_RESHAPED = compile_pattern(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
+_KEY = compile_pattern(r"([a-z_]++)=")
 # As absl's CUnescape takes them: a byte is one byte, a code point has its digits.
 _ESCAPE = (
     r"\\(?:[abfnrtv\\'\"?]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|"
     r"[xX](?:0*+[0-9a-fA-F]{1,2}|0++)(?![0-9a-fA-F])|"
     r"u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})"
 )
-_SOUND_STRING = re.compile(rf"[^\\]*+(?:{_ESCAPE}[^\\]*+)*+", re.S)
+_SOUND_STRING = compile_pattern(rf"[^\\]*+(?:{_ESCAPE}[^\\]*+)*+", re.S)
 
 _NAME = r"%?+[A-Za-z_][A-Za-z0-9_.\-]*+"
 _INT = r"-?\d{1,19}+(?!\d)"
@@ -119,16 +120,16 @@ def _origin(depth: int) -> str:
 
 _TOLERANCE = rf"(?:atol|rtol|ulps)={_NUMBER}"
 _JSON = rf"(?:{STRING}|\{{.*\}})"
-_METADATA = re.compile(_METADATA_LIST, re.S)
-_UNNAMED_SHARDING = re.compile(_UNNAMED, re.S)
-_SUBGROUPS = re.compile(r"last_tile_dims=\{[^{}]*+\}")
-_SHARDING_WORD = re.compile(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
-_LISTED_DEVICES = re.compile(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
-_MESH_AXES = re.compile(r"mesh\[([^\]]*+)\]")
-_FRONTEND_JSON = re.compile(
+_METADATA = compile_pattern(_METADATA_LIST, re.S)
+_UNNAMED_SHARDING = compile_pattern(_UNNAMED, re.S)
+_SUBGROUPS = compile_pattern(r"last_tile_dims=\{[^{}]*+\}")
+_SHARDING_WORD = compile_pattern(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
+_LISTED_DEVICES = compile_pattern(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
+_MESH_AXES = compile_pattern(r"mesh\[([^\]]*+)\]")
+_FRONTEND_JSON = compile_pattern(
     rf"({patterns.KEY}(?:\s++|/\*.*?\*/)*+)(?:({STRING})|{_ANY_BRACES})", re.S
 )
-_FRONTEND_VALUE = re.compile(rf"[{{,]{patterns.KEY}({STRING}|{_ANY_BRACES})", re.S)
+_FRONTEND_VALUE = compile_pattern(rf"[{{,]{patterns.KEY}({STRING}|{_ANY_BRACES})", re.S)
 _PATTERNS: dict[str, str] = {
     **dict.fromkeys(
         "dynamic_slice_sizes offset_dims collapsed_slice_dims start_index_map "
@@ -230,7 +231,7 @@ def _kept(found: re.Match[str]) -> str:
 @cache
 def _pattern(key: str, in_header: bool) -> re.Pattern[str] | None:
     text = (_HEADER_PATTERNS if in_header else _PATTERNS).get(key)
-    return None if text is None else re.compile(text, re.S | re.ASCII)
+    return None if text is None else compile_pattern(text, re.S | re.ASCII)
 
 
 def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:

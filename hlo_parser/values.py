@@ -14,6 +14,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from hlo_parser.possessive import compile_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,23 +35,27 @@ CALLEE_KEYS = frozenset(
 )
 """Attributes whose values name computations (xla/hlo/parser/hlo_parser.cc)."""
 
-_BODY = re.compile(
+_BODY = compile_pattern(
     rf"(?:{'|'.join(sorted(CALLEE_KEYS))})=\s*+\{{[^{{}}\"=]*+(?:=|\{{[^{{}}\"=]*+=)"
 )
-_STRING_OR_BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|(?<![ \t\f\v])[ \t\f\v]*+[\n\r]\s*+', re.S)
-_NAME = re.compile(r"%?([A-Za-z_][\w.\-]*+)", re.ASCII)
-_NAME_LIST = re.compile(r"\{[\s%\w.\-,]*+\}", re.ASCII)
-_INT = re.compile(r"-?\d++", re.ASCII)
-_INT_LIST = re.compile(r"\{\s*+(?:-?\d++\s*+(?:,\s*+-?\d++\s*+)*+)?+\}", re.ASCII)
-_PAIR = re.compile(r"\{\s*+(\d++)\s*+,\s*+(\d++)\s*+\}", re.ASCII)
+_STRING_OR_BREAK = compile_pattern(
+    r'("(?:[^"\\]|\\.)*+")|(?<![ \t\f\v])[ \t\f\v]*+[\n\r]\s*+', re.S
+)
+_NAME = compile_pattern(r"%?([A-Za-z_][\w.\-]*+)", re.ASCII)
+_NAME_LIST = compile_pattern(r"\{[\s%\w.\-,]*+\}", re.ASCII)
+_INT = compile_pattern(r"-?\d++", re.ASCII)
+_INT_LIST = compile_pattern(r"\{\s*+(?:-?\d++\s*+(?:,\s*+-?\d++\s*+)*+)?+\}", re.ASCII)
+_PAIR = compile_pattern(r"\{\s*+(\d++)\s*+,\s*+(\d++)\s*+\}", re.ASCII)
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
-_METADATA_ENTRY = re.compile(rf"([a-z_]++)=\s*+({_STRING}|[^\s,{{}}\"]++|\{{[^{{}}]*+\}})", re.S)
-_ESCAPE = re.compile(
+_METADATA_ENTRY = compile_pattern(
+    rf"([a-z_]++)=\s*+({_STRING}|[^\s,{{}}\"]++|\{{[^{{}}]*+\}})", re.S
+)
+_ESCAPE = compile_pattern(
     r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S
 )
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_FLOAT = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
-_NAN = re.compile(r"-?nan(?:\(0x[0-9a-fA-F]++\))?")
+_FLOAT = compile_pattern(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
+_NAN = compile_pattern(r"-?nan(?:\(0x[0-9a-fA-F]++\))?")
 _MAX_DIGITS = 400
 
 
@@ -81,7 +87,7 @@ def _code_point(value: int) -> str:
     return chr(value).encode("utf-8").decode("latin-1")
 
 
-_PLAIN_BYTES = re.compile(rb"[ !#-&(-\[\]-~]*+")
+_PLAIN_BYTES = compile_pattern(rb"[ !#-&(-\[\]-~]*+")
 _NAMED_ESCAPES = {
     0x0A: "\\n",
     0x0D: "\\r",
@@ -217,9 +223,9 @@ def in_one_row(text: str) -> str:
     return _STRING_OR_BREAK.sub(lambda found: found[1] or " ", text)
 
 
-_FRONTEND_ENTRY = re.compile(r"\s*+([\w.\-]++)\s*+=\s*+", re.ASCII)
-_BRACE_PIECE = re.compile(rf"[^{{}}\"]++|{_STRING}|[{{}}\"]", re.S)
-_UNQUOTED = re.compile(rf"{_STRING}|[^,\s{{}}]++", re.S)
+_FRONTEND_ENTRY = compile_pattern(r"\s*+([\w.\-]++)\s*+=\s*+", re.ASCII)
+_BRACE_PIECE = compile_pattern(rf"[^{{}}\"]++|{_STRING}|[{{}}\"]", re.S)
+_UNQUOTED = compile_pattern(rf"{_STRING}|[^,\s{{}}]++", re.S)
 
 
 def frontend_attributes_from_text(text: str) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from app.analysis.canonical_payload import without_paths
 from app.analysis.device_groups import devices_of, meaning_of_groups
 from app.analysis.fingerprints import UNCOUNTED_KEYS, immediate
 from hlo_parser import Computation, Instruction, Module
+from hlo_parser.possessive import compile_pattern
 
 Digest = bytes
 
@@ -31,14 +32,14 @@ DIGEST_BYTES = 16
 _DIGEST = partial(blake2b, digest_size=DIGEST_BYTES)
 
 _NOTHING = bytes(DIGEST_BYTES)
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
-_METADATA = re.compile(
+_COMMENT = compile_pattern(r"/\*.*?\*/", re.S)
+_METADATA = compile_pattern(
     r"(?:,\s*+)?metadata=\{(?:[^{}\"]++|\"(?:[^\"\\]++|\\.)*+\"|\{[^{}]*+\})*+\}"
 )
-_NUMBER_ALONE = re.compile(r'"?\d++"?')
+_NUMBER_ALONE = compile_pattern(r'"?\d++"?')
 # What only tells channels and texts apart.
 _IDS = frozenset({"channel_id", "replica_groups"})
-_FINGERPRINT = re.compile(r'(?:,\s*+)?fingerprint_before_lhs="[^"]*+"')
+_FINGERPRINT = compile_pattern(r'(?:,\s*+)?fingerprint_before_lhs="[^"]*+"')
 # Elements of elements are seen through so far; real tuples lie in one another twice or so.
 _DEEPEST = 32
 # Opcodes whose callees run in the order of a schedule; bodies of fusions and reducers have none.

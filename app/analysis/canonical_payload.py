@@ -14,16 +14,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
-_PATH = re.compile(
+from hlo_parser.possessive import compile_pattern
+
+_PATH = compile_pattern(
     r"(?<![\w.\-+@/\\%)\]])(?:/|[A-Za-z]:[/\\]++)(?:[\w.\-+@]++[/\\]++)*+(?=[\w.\-+@])", re.ASCII
 )
-_PATH_OF_STRING = re.compile(rb"(?:[A-Za-z]:)?+[/\\](?:[^/\\\x00]*+[/\\])*+")
+_PATH_OF_STRING = compile_pattern(rb"(?:[A-Za-z]:)?+[/\\](?:[^/\\\x00]*+[/\\])*+")
 _MAGIC = b"ML\xefR"
 _MAGIC_ESCAPED = r"ML\EFR"
 _MAGIC_BASE64 = "TUzvU"
-_ESCAPED = re.compile(r'"(?P<payload>ML\\EFR(?:[^"\\]++|\\.)*+)"', re.S)
-_BASE64 = re.compile(r'"(?P<payload>TUzvU[A-Za-z0-9+/]++={0,2})"')
-_MLIR_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.S)
+_ESCAPED = compile_pattern(r'"(?P<payload>ML\\EFR(?:[^"\\]++|\\.)*+)"', re.S)
+_BASE64 = compile_pattern(r'"(?P<payload>TUzvU[A-Za-z0-9+/]++={0,2})"')
+_MLIR_ESCAPE = compile_pattern(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.S)
 _PRINTED = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _STRINGS = 0
 _ALIGNMENT_PADDING = 0xCB

@@ -5,12 +5,12 @@ nothing depends on the hash seed. Names, metadata, called computations and contr
 enter; they are compared separately. Every walk is one pass over a list in text order.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal
 
 from hlo_parser import Computation, Instruction
+from hlo_parser.possessive import compile_pattern
 
 # Attribute keys that say who an instruction is or what it calls, not what it computes.
 UNCOUNTED_KEYS = frozenset(
@@ -43,7 +43,7 @@ _Source = tuple[int, tuple[int, ...]]
 
 # Numbers into the tables of one text, and names: `scheduling_name` repeats the instruction's own
 # once it is scheduled, `deduplicated_name` that of the first of its equals (since 2024).
-_NO_MEANING = re.compile(
+_NO_MEANING = compile_pattern(
     r'\b(?:stack_frame_id=\d++|(?:scheduling|deduplicated)_name="(?:[^"\\]|\\.)*+")\s*+'
 )
 

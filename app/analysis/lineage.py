@@ -6,7 +6,6 @@ asynchronous), from a combined collective to the first of its parts, and from a 
 name says it was copied from. Nothing is followed into the computations of fusions.
 """
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
 from app.model.dump import ModuleHistory
 from hlo_parser import Computation, Instruction, Module
+from hlo_parser.possessive import compile_pattern
 
 
 class Sighting(NamedTuple):
@@ -91,7 +91,7 @@ def _first_part(
 
 # What loop-double-buffer-transformer and the cloning of computations append to names
 # (xla/service/gpu/transforms/double_buffer_loop_unrolling.cc); numbers may follow.
-_COPY = re.compile(r"(.+)\.(?:double_buffer_clone|peeled_double_buffer|clone)(?:\.\d+)*+")
+_COPY = compile_pattern(r"(.+)\.(?:double_buffer_clone|peeled_double_buffer|clone)(?:\.\d+)*+")
 
 
 def _original(module: Module, copy: Instruction) -> tuple[Computation, Instruction] | None:

@@ -24,27 +24,32 @@ from app.model.collective import AxesFrom
 from app.model.dump import ModuleHistory
 from app.model.mesh import Mesh, MeshAxis
 from hlo_parser import Computation, Header, Instruction, Module, ReplicaGroups
+from hlo_parser.possessive import compile_pattern
 
 MOST_DEVICES = 1 << 16
 """Axes of larger meshes are not looked for."""
 
 _MOST_MESHES = 16
 _HEADER_KEY = "xla.sdy.meshes"
-_SDY_MESH = re.compile(
+_SDY_MESH = compile_pattern(
     r"(?P<name>[\w.$-]{1,200}+)\s*+=\s*+#sdy\.mesh<\[(?P<axes>[^\]]*+)\]"
     r"(?:\s*+,\s*+device_ids\s*+=\s*+\[(?P<ids>[\d,\s]*+)\])?+\s*+>"
 )
-_SDY_AXIS = re.compile(r'\\*+"(?P<name>[^"\\]++)\\*+"\s*+=\s*+(?P<size>\d{1,9})')
-_PRINTED_MESH = re.compile(
+_SDY_AXIS = compile_pattern(r'\\*+"(?P<name>[^"\\]++)\\*+"\s*+=\s*+(?P<size>\d{1,9})')
+_PRINTED_MESH = compile_pattern(
     r"mesh\[(?P<axes>[^\]]*+)\](?:\s*+,\s*+device_ids=\((?P<ids>[^()]*+(?:\([^()]*+\))?+)\))?+"
 )
-_PRINTED_AXIS = re.compile(r"""(?:'(?P<one>[^']*+)'|"(?P<two>[^"]*+)")\s*+=\s*+(?P<size>\d{1,9})""")
-_IOTA_IDS = re.compile(r"\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
-_MADE_UP = re.compile(r"axis_\d+")
-_AXES_USED = re.compile(
+_PRINTED_AXIS = compile_pattern(
+    r"""(?:'(?P<one>[^']*+)'|"(?P<two>[^"]*+)")\s*+=\s*+(?P<size>\d{1,9})"""
+)
+_IOTA_IDS = compile_pattern(r"\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
+_MADE_UP = compile_pattern(r"axis_\d+")
+_AXES_USED = compile_pattern(
     r"mesh\[[^\]]*+\](?:\s*+,\s*+device_ids=\([^()]*+(?:\([^()]*+\))?+\))?+\s*+\{([^{}]*+)\}"
 )
-_AXIS_USE = re.compile(r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+\((\d{1,12})\)\s*+(\d{1,12}))?+""")
+_AXIS_USE = compile_pattern(
+    r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+\((\d{1,12})\)\s*+(\d{1,12}))?+"""
+)
 
 
 # A text names few meshes but may repeat them on every line.

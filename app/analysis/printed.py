@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.model.source import Frame, Source
+from hlo_parser.possessive import compile_pattern
 
 _NAME = r"(?P<name>[A-Za-z_][\w\-]*+(?:\.[\w\-]+)*+)"
 # Who a message is about, by the words around the name.
 _SUBJECTS = tuple(
-    re.compile(pattern, re.M)
+    compile_pattern(pattern, re.M)
     for pattern in (
         rf"%{_NAME} = ",
         rf"tracing scope: {_NAME}",
@@ -30,30 +31,32 @@ _SUBJECTS = tuple(
         rf"^ *{_NAME} \(displaying the full instruction",
     )
 )
-_CYCLE = re.compile(r"Directed cycle:\s*\n(?P<names>(?: *[\w.\-]+ *\n?)+)")
-_ANY_NAME = re.compile(rf"%{_NAME}")
-_PRINTED = re.compile(
+_CYCLE = compile_pattern(r"Directed cycle:\s*\n(?P<names>(?: *[\w.\-]+ *\n?)+)")
+_ANY_NAME = compile_pattern(rf"%{_NAME}")
+_PRINTED = compile_pattern(
     rf"(?:%{_NAME} = |\bConv: )(?P<shape>[^\n]*?) (?P<opcode>[a-z][a-z0-9\-]*+)\((?P<rest>[^\n]*)"
 )
 _TARGETS = (
-    re.compile(r"custom call to (?P<target>[\w.$\-]{1,200}) for "),
-    re.compile(r"handler registered for (?P<target>[\w.$\-]{1,200}) on "),
-    re.compile(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
+    compile_pattern(r"custom call to (?P<target>[\w.$\-]{1,200}) for "),
+    compile_pattern(r"handler registered for (?P<target>[\w.$\-]{1,200}) on "),
+    compile_pattern(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
 )
-_CHANNEL = re.compile(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")
-_DEVICES = re.compile(r"devices=(?:\d{1,6}:)?\[(?P<devices>[\d, ]{1,4000})\]")
-_MISREAD = re.compile(r"(?:Parsing|syntax) error near '(?P<word>[\w.$%\-]{2,100})'")
-_FROM_EQUALS = re.compile(r"(%[\w.\-]+) = [^\n]*")
-_METADATA = re.compile(r"metadata=\{(?P<fields>[^{}\n]*)\}")
-_OP_NAME = re.compile(r"op_name=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
-_SOURCE_FILE = re.compile(r"source_file=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
-_SUSPECTED = re.compile(r"Suspected Python Code Location:\n(?P<frames>(?: {2}[^\n]*(?:\n|$))+)")
-_SUSPECTED_FRAME = re.compile(
+_CHANNEL = compile_pattern(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")
+_DEVICES = compile_pattern(r"devices=(?:\d{1,6}:)?\[(?P<devices>[\d, ]{1,4000})\]")
+_MISREAD = compile_pattern(r"(?:Parsing|syntax) error near '(?P<word>[\w.$%\-]{2,100})'")
+_FROM_EQUALS = compile_pattern(r"(%[\w.\-]+) = [^\n]*")
+_METADATA = compile_pattern(r"metadata=\{(?P<fields>[^{}\n]*)\}")
+_OP_NAME = compile_pattern(r"op_name=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
+_SOURCE_FILE = compile_pattern(r"source_file=\"(?P<value>(?:[^\"\\]|\\.)*+)\"")
+_SUSPECTED = compile_pattern(
+    r"Suspected Python Code Location:\n(?P<frames>(?: {2}[^\n]*(?:\n|$))+)"
+)
+_SUSPECTED_FRAME = compile_pattern(
     r"^ {2}(?P<file>[^\n]{1,1000}?):(?P<line>\d{1,9})(?::\d{1,9})? "
     r"\[(?P<function>[^\]\n]{0,400})\]$",
     re.M,
 )
-_SOURCE_LINE = re.compile(r"source_line=(?P<value>\d{1,9})")
+_SOURCE_LINE = compile_pattern(r"source_line=(?P<value>\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

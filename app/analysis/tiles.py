@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import prod
 
-_TILES = re.compile(
+from hlo_parser.possessive import compile_pattern
+
+_TILES = compile_pattern(
     r"devices=\[([\d,\s]++)\]\s*+(?:<=\s*+\[([\d,\s]++)\](?:\s*+T\(([\d,\s]++)\))?+|([\d,\s]++))"
 )
 _MOST_DIMENSIONS = 32

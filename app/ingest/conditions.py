@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from app import knowledge
+from hlo_parser.possessive import compile_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,10 @@ class Checked:
     message: str
 
 
-_SPACE = re.compile(r"\s*")
-_OPERATOR = re.compile(r"==|!=|<=|>=|<=>|&&|\|\||<<|>>|->\*?|\.\*?(?=\w)|::|[+\-*/%<>&|^?:,=]")
-_UNARY = re.compile(r"!|~|\*|&(?!&)|-(?!>)|\+|not\b|new\b|sizeof\b|::")
-_OPERAND = re.compile(
+_SPACE = compile_pattern(r"\s*")
+_OPERATOR = compile_pattern(r"==|!=|<=|>=|<=>|&&|\|\||<<|>>|->\*?|\.\*?(?=\w)|::|[+\-*/%<>&|^?:,=]")
+_UNARY = compile_pattern(r"!|~|\*|&(?!&)|-(?!>)|\+|not\b|new\b|sizeof\b|::")
+_OPERAND = compile_pattern(
     r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|0x[0-9A-Fa-f]+[uUlL]*|\d[\w.']*|[A-Za-z_]\w*"
 )
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -119,17 +120,17 @@ def _skip_space(text: str, place: int) -> int:
 
 _MASKS = (
     # NCCL's last warning "may be unrelated", as it says itself.
-    (re.compile(r" \(run with NCCL_DEBUG=[^\n]*"), ""),
-    (re.compile(r"%[\w.\-]+ = [^\n]*"), "%"),
-    (re.compile(r"%[A-Za-z_][\w.\-]*"), "%"),
-    (re.compile(r"0x[0-9a-fA-F]+"), "#"),
-    (re.compile(r"(?<!\w)/(?:[\w.\-+]+/)+[\w.\-+]*"), "/"),
-    (re.compile(r"'[^'\n]{1,200}'|`[^`\n]{1,400}`|\"[^\"\n]{1,200}\""), "'…'"),
-    (re.compile(r"\b(?:pred|token|opaque|[a-z]{1,4}\d\w*)\[[^\]\n]*\](?:\{[^}\n]*\})?"), "[]"),
-    (re.compile(r"\bp?(?:jit|pmap)_\w+"), "%"),
-    (re.compile(r"\b[a-z][\w\-]*\.\d+(?:\.[\w\-]+)*"), "%"),
-    (re.compile(r"(?<![E\d])\d+(?:\.\d+)?(?:[KMGT]i?B?\b|B\b)?"), "#"),
-    (re.compile(r"\[[#,\s]*\]"), "[]"),
+    (compile_pattern(r" \(run with NCCL_DEBUG=[^\n]*"), ""),
+    (compile_pattern(r"%[\w.\-]+ = [^\n]*"), "%"),
+    (compile_pattern(r"%[A-Za-z_][\w.\-]*"), "%"),
+    (compile_pattern(r"0x[0-9a-fA-F]+"), "#"),
+    (compile_pattern(r"(?<!\w)/(?:[\w.\-+]+/)+[\w.\-+]*"), "/"),
+    (compile_pattern(r"'[^'\n]{1,200}'|`[^`\n]{1,400}`|\"[^\"\n]{1,200}\""), "'…'"),
+    (compile_pattern(r"\b(?:pred|token|opaque|[a-z]{1,4}\d\w*)\[[^\]\n]*\](?:\{[^}\n]*\})?"), "[]"),
+    (compile_pattern(r"\bp?(?:jit|pmap)_\w+"), "%"),
+    (compile_pattern(r"\b[a-z][\w\-]*\.\d+(?:\.[\w\-]+)*"), "%"),
+    (compile_pattern(r"(?<![E\d])\d+(?:\.\d+)?(?:[KMGT]i?B?\b|B\b)?"), "#"),
+    (compile_pattern(r"\[[#,\s]*\]"), "[]"),
 )
 _SIGNATURE_CHARACTERS = 160
 

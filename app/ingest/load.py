@@ -5,7 +5,6 @@ is counted. In goes what the user gave, out come values without any file handle.
 """
 
 import gc
-import re
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
@@ -48,6 +47,7 @@ from app.model.dump import (
 from app.model.report import Input
 from app.settings import Settings
 from hlo_parser import HloSyntaxError, Interner, Module, parse_module
+from hlo_parser.possessive import compile_pattern
 
 _CODES: dict[MemberKind, str] = {
     "link": "link",
@@ -64,7 +64,7 @@ _PROTOS: frozenset[FileKind] = frozenset(("hlo_proto", "snapshot"))
 _NOT_XLA: frozenset[str] = frozenset(("unknown", "program", "log"))
 _SNIFFED = 4096
 # Comments and blanks may stand in front of the header.
-_HLO_START = re.compile(r"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:HloModule|ENTRY)\b")
+_HLO_START = compile_pattern(r"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:HloModule|ENTRY)\b")
 
 
 def load_dump(

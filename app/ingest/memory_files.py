@@ -22,6 +22,7 @@ from app.model.dump import (
     ValuePositions,
 )
 from app.model.memory import MemorySpace
+from hlo_parser.possessive import compile_pattern
 
 MEMORY_KINDS: frozenset[FileKind] = frozenset(
     ("buffer_assignment", "buffer_values", "live_range", "memory_report")
@@ -31,40 +32,40 @@ MemoryFile = BufferAssignment | LiveRanges | ValuePositions | MemoryReport
 # A shape index as printed inside braces; numbers short enough for any reader.
 _INDEX = r"(?:\d{1,9}(?:,\d{1,9})*+)?"
 # `allocation 4: size 13504256, preallocated-temp:`, in 2022 with an address in front of the size.
-_ALLOCATION = re.compile(
+_ALLOCATION = compile_pattern(
     r"allocation (?P<number>\d{1,18}): (?:0x[0-9a-f]+, )?size (?P<size>\d{1,18})(?P<kind>[^\n]*)$"
 )
 # ` value: <477 param.6{6} (phi) @0> (size=2097152,offset=2097152): bf16[1024,1024]{1,0}`
-_VALUE = re.compile(
+_VALUE = compile_pattern(
     rf"\s+value: <\d+ (?P<name>[^\s{{]+)(?:\{{(?P<index>{_INDEX})\}})?(?: \(phi\))?(?: @\d+)?> "
     r"\(size=(?P<size>\d{1,18}),offset=(?P<offset>\d{1,18})\): (?P<shape>[^\n]*)$"
 )
-_QUOTED_SHAPE = re.compile(r"\|[^|]*+\|")
-_COLOR = re.compile(r"color (\d{1,9})")
-_PARAMETER = re.compile(r"parameter (\d{1,9})")
+_QUOTED_SHAPE = compile_pattern(r"\|[^|]*+\|")
+_COLOR = compile_pattern(r"color (\d{1,9})")
+_PARAMETER = compile_pattern(r"parameter (\d{1,9})")
 # `<477 param.6{6} (phi) @0>` begins a value, ` positions:` the places where it stands, one of
 # which is `  while {0}`. jaxlib 0.4.30 and 0.4.31 write no newline at the end of the value before:
 # ` from instruction: %x = f32[] parameter(0)<477 param.6{6} (phi) @0>`.
-_USED_VALUE = re.compile(
+_USED_VALUE = compile_pattern(
     rf"<\d+ (?P<name>[^\s{{]+)(?:\{{(?P<index>{_INDEX})\}})?(?: \(phi\))?(?: @\d+)?>$"
 )
-_POSITION = re.compile(rf"  (?P<name>[^\s{{]+)(?: \{{(?P<index>{_INDEX})\}})?$")
-_SEQUENCED = re.compile(r"    (?P<number>\d{1,9}):(?P<name>[^\s]+)$")
-_RANGE = re.compile(
+_POSITION = compile_pattern(rf"  (?P<name>[^\s{{]+)(?: \{{(?P<index>{_INDEX})\}})?$")
+_SEQUENCED = compile_pattern(r"    (?P<number>\d{1,9}):(?P<name>[^\s]+)$")
+_RANGE = compile_pattern(
     rf"    (?P<name>[^\s{{]+)\{{(?P<index>{_INDEX})\}}:(?P<start>\d{{1,9}})-(?P<end>\d{{1,9}})$"
 )
-_PEAK = re.compile(r"  Live ranges at (?P<position>\d{1,9}) \(peak\):$")
-_CUMULATIVE = re.compile(r"    [^\n]*\(cumulative: (?P<bytes>\d{1,18}) bytes\)$")
+_PEAK = compile_pattern(r"  Live ranges at (?P<position>\d{1,9}) \(peak\):$")
+_CUMULATIVE = compile_pattern(r"    [^\n]*\(cumulative: (?P<bytes>\d{1,18}) bytes\)$")
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_TOTAL = re.compile(r"Total bytes(?: used)?: (?P<bytes>\d{1,18})")
-_SPACE = re.compile(r"Memory Space: (?P<name>[^\s(]+) \(color=(?P<color>\d{1,9})\)$")
+_TOTAL = compile_pattern(r"Total bytes(?: used)?: (?P<bytes>\d{1,18})")
+_SPACE = compile_pattern(r"Memory Space: (?P<name>[^\s(]+) \(color=(?P<color>\d{1,9})\)$")
 # 2024: `  24.00MiB( 60%);    16.0MiB; allocation 0: size 24.00MiB, ...:`
-_ROW_BY_ALLOCATION = re.compile(
+_ROW_BY_ALLOCATION = compile_pattern(
     r"[^;]+;[^;]+; allocation \d+: size (?P<size>[\d.]+\w*)(?P<text>.*)$"
 )
 # 2026: `  64B( 62%);  64B;  0;  2; f32[4,4], pred[]`
-_ROW = re.compile(r"[^;]+; *(?P<size>[\d.]+\w*); *\d+; *\d+; (?P<text>.*)$")
-_SIZE = re.compile(r"([\d.]+)([A-Za-z]*)")
+_ROW = compile_pattern(r"[^;]+; *(?P<size>[\d.]+\w*); *\d+; *\d+; (?P<text>.*)$")
+_SIZE = compile_pattern(r"([\d.]+)([A-Za-z]*)")
 
 
 def read_memory_file(kind: FileKind, text: str, *, file: str) -> tuple[MemoryFile, ...]:

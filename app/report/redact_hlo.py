@@ -11,22 +11,25 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from app.report.redact_places import Words
+from hlo_parser.possessive import compile_pattern
 
 _CONSTANT = " constant("
-_FRACTION = re.compile(r"-?\d++\.\d++(?:e[+-]?\d++)?|-?\d++e[+-]?\d++", re.I)
+_FRACTION = compile_pattern(r"-?\d++\.\d++(?:e[+-]?\d++)?|-?\d++e[+-]?\d++", re.I)
 _DIGITS_KEPT = 2
 _DIGITS_PLAIN = 3
-_HOLDER = re.compile(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"{])")
+_HOLDER = compile_pattern(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"{])")
 # A text never breaks a line within a string.
-_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"')
-_ANY_STRING = re.compile(r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"')
+_STRING = compile_pattern(r'"(?:[^"\\\n]++|\\[^\n])*+"')
+_ANY_STRING = compile_pattern(r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"')
 _LONG = 256
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
-_ENTRY = re.compile(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+")')
+_BASE64 = compile_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
+_ENTRY = compile_pattern(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+")')
 # Keys of attributes that XLA, JAX and Shardy write themselves, in `frontend_attributes`.
-_OWN_KEY = re.compile(r"_?xla[._]\w.*|sdy\..*|_scheduling.*|mhlo\..*|inlineable|fingerprint_.*")
+_OWN_KEY = compile_pattern(
+    r"_?xla[._]\w.*|sdy\..*|_scheduling.*|mhlo\..*|inlineable|fingerprint_.*"
+)
 # Values that a protobuf of XLA prints: numbers, enumerators, kinds of fusion.
-_PLAIN_VALUE = re.compile(
+_PLAIN_VALUE = compile_pattern(
     r"|-?\d[\d.e+-]*|[A-Z][A-Z0-9_]{0,63}|k[A-Z]\w{0,40}|__[a-z0-9_$]{1,60}|[fsu]\d{1,2}|bf16"
     r"|true|false|default|cuda|rocm|cudnn|cublas|[a-z_]{0,40}_fusion|cutlass_gemm\w{0,40}"
 )
@@ -175,7 +178,7 @@ def _is_power_of_two(value: float) -> bool:
     return abs(numerator) == 1 and denominator & (denominator - 1) == 0
 
 
-_BRACKETS = re.compile(r'[(){}"\n]')
+_BRACKETS = compile_pattern(r'[(){}"\n]')
 
 
 def _end_of_literal(text: str, start: int) -> int:

@@ -8,14 +8,15 @@ import re
 
 from app.report.redact_places import Words
 from app.report.redact_words import PUBLIC_WORDS
+from hlo_parser.possessive import compile_pattern
 
-_OP_NAME = re.compile(r'\bop_name="((?:[^"\\\n]++|\\[^\n])*+)"')
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_FUNCTIONS = re.compile(r"^FunctionNames\n((?:\d++ [^\n]*+\n)++)", re.M)
-_FUNCTION = re.compile(r'^\d++ "([^"\n]*+)"', re.M)
+_OP_NAME = compile_pattern(r'\bop_name="((?:[^"\\\n]++|\\[^\n])*+)"')
+_IDENTIFIER = compile_pattern(r"[A-Za-z_]\w*")
+_FUNCTIONS = compile_pattern(r"^FunctionNames\n((?:\d++ [^\n]*+\n)++)", re.M)
+_FUNCTION = compile_pattern(r'^\d++ "([^"\n]*+)"', re.M)
 _PREFIXES = ("jit_", "pmap_", "pjit_", "xla_")
 # Absolute ones are `redact_places.py`'s matter.
-_SOURCE = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|pyx|ipynb)\b")
+_SOURCE = compile_pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|pyx|ipynb)\b")
 
 
 class ChosenNames:

@@ -11,45 +11,50 @@ import re
 from collections import Counter
 
 from app.report.redact_words import PUBLIC_WORDS
+from hlo_parser.possessive import compile_pattern
 
 Kind = str
 
 # A part of a path: none of the signs that end one in logs, in HLO or in JSON.
 _PART = r"[^\s/\\\"'`<>|:;,(){}\[\]=*?]++"
 # Between quotes a path may have spaces; the quotes of JSON within a string are escaped.
-_QUOTED = re.compile(
+_QUOTED = compile_pattern(
     r"(?<=[\"'])(?:/|~[\w.-]*/|[A-Za-z]:[/\\])(?!/)(?:[^\"'\n\\]|\\(?![\"']))*+(?=\\{0,3}[\"'])"
 )
 # Of `//` the first slash starts nothing; behind a word or a bracket it divides. HLO numbers the
 # elements of long tuples: `/*index=5*/f32[8]{0}`.
-_POSIX = re.compile(rf"/(?<![\w.)\]}}/%<&~+*-]/)(?!/)(?:{_PART}/)*+{_PART}/?")
-_TILDE = re.compile(rf"~(?<![\w/~]~)[\w.-]*+/(?:{_PART}/)*+(?:{_PART})?")
-_DRIVE = re.compile(
+_POSIX = compile_pattern(rf"/(?<![\w.)\]}}/%<&~+*-]/)(?!/)(?:{_PART}/)*+{_PART}/?")
+_TILDE = compile_pattern(rf"~(?<![\w/~]~)[\w.-]*+/(?:{_PART}/)*+(?:{_PART})?")
+_DRIVE = compile_pattern(
     r"(?<![A-Za-z0-9_])[A-Za-z]:(?:\\{1,4}|/)(?![/\s])[^\s\"'`<>|;,(){}\[\]=*?:]*+"
     r"|\\{2,4}(?<![\w\\]\\\\)[\w.-]+\\{1,4}[^\s\"'`<>|;,(){}\[\]=*?:]++"
 )
-_UNROOTED_HOME = re.compile(rf"(?<![\w/.-])(?:home|Users)/({_PART})/(?:{_PART}/)*+(?:{_PART})?")
-_ADDRESS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'`<>\\)\]},]++")
-_AT = re.compile(r"(?<![\w.%+-])([A-Za-z0-9][\w.%+-]*+)@([A-Za-z0-9](?:[\w-]|\.(?=\w))*+)")
-_SECRET = re.compile(
+_UNROOTED_HOME = compile_pattern(
+    rf"(?<![\w/.-])(?:home|Users)/({_PART})/(?:{_PART}/)*+(?:{_PART})?"
+)
+_ADDRESS = compile_pattern(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'`<>\\)\]},]++")
+_AT = compile_pattern(r"(?<![\w.%+-])([A-Za-z0-9][\w.%+-]*+)@([A-Za-z0-9](?:[\w-]|\.(?=\w))*+)")
+_SECRET = compile_pattern(
     r"(?<![A-Za-z0-9])(?:ghp|gho|ghs|ghu|github_pat|glpat|hf|sk|xox[abpr])[_-][A-Za-z0-9_-]{16,}+"
     r"|(?<![A-Za-z0-9])A(?:KI|SI)A[0-9A-Z]{16}(?![0-9A-Z])"
     r"|(?<![\w-])eyJ[\w-]{8,}+\.[\w-]+(?:\.[\w-]+)?"
     r"|(?<=earer )[A-Za-z0-9._~+/=-]{12,}+"
 )
-_NAMED_SECRET = re.compile(
+_NAMED_SECRET = compile_pattern(
     r"((?<![A-Za-z0-9])[A-Z0-9_]{0,64}(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY)"
     r"[A-Z0-9_]{0,64}[\"']?\s?[=:]\s?[\"']?)([^\s\"',;]+)"
     r"|((?:password|passwd|api_key|secret_key|access_key|secret)[\"']?\s?[=:]\s?[\"']?)"
     r"([^\s\"',;(){}]+)"
 )
-_NAMED_USER = re.compile(r"(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME)\s?[=:]\s?[\"']?([\w.-]+)")
-_NAMED_HOST = re.compile(
+_NAMED_USER = compile_pattern(
+    r"(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME)\s?[=:]\s?[\"']?([\w.-]+)"
+)
+_NAMED_HOST = compile_pattern(
     r"(?<![A-Za-z0-9_])(?:HOSTNAME|[Hh]ost_?name|host name)\s?[=:]\s?[\"']?([A-Za-z0-9][\w.-]*\w)"
     r"|(?<![\w.])on host ([A-Za-z0-9][\w.-]*\w)"
 )
 _TOP = "com|net|org|edu|gov|mil|internal|corp|lan|local|localdomain|intra|intranet|cloud|svc"
-_DOMAIN = re.compile(rf"(?<![\w.%/-])(?:[A-Za-z0-9-]{{1,63}}\.)+(?:{_TOP})(?![\w-]|\.\w)")
+_DOMAIN = compile_pattern(rf"(?<![\w.%/-])(?:[A-Za-z0-9-]{{1,63}}\.)+(?:{_TOP})(?![\w-]|\.\w)")
 _SECRET_SIGNS = tuple(
     "ghp gho ghs ghu github_pat glpat hf_ hf- sk- sk_ xox AKIA ASIA eyJ earer".split()
 )
@@ -57,35 +62,37 @@ _NAMED_SECRET_SIGNS = tuple(
     "TOKEN SECRET PASSW CREDENTIAL KEY passw api_key secret access_key".split()
 )
 _DOMAIN_SIGNS = tuple(f".{top}" for top in _TOP.split("|"))
-_IPV4 = re.compile(r"(?<![\w.%-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
-_IPV6 = re.compile(r"(?<![\w:.%-])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:)[0-9A-Fa-f:]{3,45}+(?![\w.%-])")
-_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
-_MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![\w:-])")
-_PATH_FLAG = re.compile(
+_IPV4 = compile_pattern(r"(?<![\w.%-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
+_IPV6 = compile_pattern(
+    r"(?<![\w:.%-])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:)[0-9A-Fa-f:]{3,45}+(?![\w.%-])"
+)
+_COLONS = compile_pattern(r":[0-9A-Fa-f]{0,4}:")
+_MAC = compile_pattern(r"(?<![\w:-])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![\w:-])")
+_PATH_FLAG = compile_pattern(
     r"((?<![A-Za-z0-9])(?:xla|tf|jax)_[a-z0-9_]*"
     r"(?:_to|_dir|_directory|_path|_paths|_file|_files|_cache|_uri|_url)"
     r"(?:\s?[=:]\s?))([\"']?)([^\s\"',;]+)"
 )
-_PATH_FLAG_NAME = re.compile(r"\w*(?:_to|_dir|_directory|_path|_paths|_file|_files|_cache)")
+_PATH_FLAG_NAME = compile_pattern(r"\w*(?:_to|_dir|_directory|_path|_paths|_file|_files|_cache)")
 
-_SYSTEM = re.compile(
+_SYSTEM = compile_pattern(
     r"/(?:usr/(?:lib|lib64|include|bin|share|local/cuda[\w.-]*|local/lib/python[\d.]+(?!.*-packages))"
     r"|lib|lib64|proc|sys|dev|bin)(?:/|$)"
 )
-_PACKAGES = re.compile(r"^.*?/((?:site|dist)-packages/([\w-]+)(?:\.py$|/.*))$")
+_PACKAGES = compile_pattern(r"^.*?/((?:site|dist)-packages/([\w-]+)(?:\.py$|/.*))$")
 _PUBLIC_PACKAGES = frozenset(
     "jax jaxlib flax optax orbax haiku equinox chex numpy scipy torch torch_xla tensorflow pytest"
     " _pytest IPython ipykernel ml_dtypes absl etils maxtext praxis paxml levanter keras".split()
 )
-_XLA_SOURCE = re.compile(
+_XLA_SOURCE = compile_pattern(
     r"^.*?/((?:external/)?(?:xla|tensorflow|tsl|llvm|mlir|absl|com_google_absl|jaxlib)/.+"
     r"\.(?:cc|cpp|h|hpp|cu|inc))$"
 )
-_PYTHON = re.compile(r"^.*/(lib/python3[\d.]*/(?!.*-packages)[\w./-]+\.py)$")
-_SOURCE_NAME = re.compile(r"[^/\\]+\.(?:py|pyi|pyx|ipynb|cc|cpp|cu|h)")
-_DUMP_NAME = re.compile(r"module_\d+(?:\.[^/\\]+)?")
-_HOME = re.compile(r"(?:^|.*/)(?:home|Users|users)/([^/]+)(?:/|$)")
-_PUBLIC_ADDRESS = re.compile(
+_PYTHON = compile_pattern(r"^.*/(lib/python3[\d.]*/(?!.*-packages)[\w./-]+\.py)$")
+_SOURCE_NAME = compile_pattern(r"[^/\\]+\.(?:py|pyi|pyx|ipynb|cc|cpp|cu|h)")
+_DUMP_NAME = compile_pattern(r"module_\d+(?:\.[^/\\]+)?")
+_HOME = compile_pattern(r"(?:^|.*/)(?:home|Users|users)/([^/]+)(?:/|$)")
+_PUBLIC_ADDRESS = compile_pattern(
     r"https?://(?:(?:www\.)?github\.com/(?:openxla|jax-ml|google|google-deepmind|tensorflow|llvm|"
     r"NVIDIA|ROCm|pytorch)/|docs\.jax\.dev|jax\.readthedocs\.io|openxla\.org|docs\.nvidia\.com|"
     r"docs\.python\.org|docs\.oasis-open\.org|json\.schemastore\.org)"
@@ -256,7 +263,7 @@ class Places:
         if self._pattern is None:
             longest_first = sorted(self._people, key=len, reverse=True)
             alternatives = "|".join(map(re.escape, longest_first))
-            self._pattern = re.compile(
+            self._pattern = compile_pattern(
                 rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])", re.IGNORECASE
             )
         return self._pattern.sub(self._for_person, text)
@@ -336,7 +343,7 @@ def _is_telling(name: str) -> bool:
     return len(name) > 2 and not name.isdigit() and name.lower() not in PUBLIC_WORDS
 
 
-_SHOWN = re.compile(r"/?(?:path|file|address|folder)\d+(?:/.*)?")
+_SHOWN = compile_pattern(r"/?(?:path|file|address|folder)\d+(?:/.*)?")
 
 
 def _is_shown(text: str, words: Words) -> bool:

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from hlo_parser.possessive import compile_pattern
+
 MAX_WORDS = 400
 """Differing parts of more words than these are marked as one."""
 
-_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"?|%?[A-Za-z_][\w.-]*+|\d[\w.]*+|\s++|.', re.DOTALL)
-_NAME = re.compile(r"%?[A-Za-z_][\w.-]*+")
+_WORD = compile_pattern(r'"(?:[^"\\]|\\.)*+"?|%?[A-Za-z_][\w.-]*+|\d[\w.]*+|\s++|.', re.DOTALL)
+_NAME = compile_pattern(r"%?[A-Za-z_][\w.-]*+")
 # What such a word is followed by is an opcode, a shape or the key of an attribute, and no name.
 _NO_NAME_BEFORE = ("(", "[", "=")
 

@@ -4,7 +4,6 @@ Takes the rows of `diff_rows.py` and both texts. What it has looked up it keeps,
 serves all slices of a pair of texts.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +11,7 @@ from app.model.report import Struct
 from app.views.cut import Cut, shown_name, shown_text
 from app.views.diff_marks import Mark, Reference, differing_marks, references_in
 from app.views.diff_panes import CHANGED, HEAD, NOTHING, PAIRED, RENAMED, Fold, PaneRows
+from hlo_parser.possessive import compile_pattern
 
 MAX_ROWS = 400
 MAX_TEXT_CHARACTERS = 1_200
@@ -20,8 +20,8 @@ CONTEXT_CHARACTERS = 200
 MAX_FOUND = 5_000
 MAX_QUERY_CHARACTERS = 500
 
-_DEFINED = re.compile(r"\s*+(?:ROOT\s++)?+%?([^\s=%]++)\s*+=\s")
-_HEAD = re.compile(r"\s*+(?:ENTRY\s++)?+%?([^\s({%]++)")
+_DEFINED = compile_pattern(r"\s*+(?:ROOT\s++)?+%?([^\s=%]++)\s*+=\s")
+_HEAD = compile_pattern(r"\s*+(?:ENTRY\s++)?+%?([^\s({%]++)")
 
 
 class PaneSide(Struct, frozen=True, kw_only=True):

@@ -6,19 +6,19 @@ the same stretch of text by the same other one in an instruction of the same opc
 XLA adds to names do not count there, and a change of metadata alone is equal to any other.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from app.model.facts import ComputationDiff, InstructionChange
 from hlo_parser import Computation, Instruction
+from hlo_parser.possessive import compile_pattern
 
 EditKind = Literal["added", "removed", "changed", "moved", "copied"]
 Mark = tuple[int, int]
 
 # `%add.3.clone` counts as `%add`; `1.5` and `{1,0}` stay.
-_NUMBERED = re.compile(r"(?<![\w.-])(%?[A-Za-z_][\w-]*+)(?:\.[\w-]++)++")
+_NUMBERED = compile_pattern(r"(?<![\w.-])(%?[A-Za-z_][\w-]*+)(?:\.[\w-]++)++")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-%")
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from hlo_parser.patterns import NAME
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.proto.budget import Budget
 
-_is_name = re.compile(NAME, re.ASCII).fullmatch
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.\-]", re.ASCII)
-_NO_THREAD = re.compile(r"[^ !#-\[\]-~]", re.ASCII)
+_is_name = compile_pattern(NAME, re.ASCII).fullmatch
+_NO_NAME = compile_pattern(r"[^A-Za-z0-9_.\-]", re.ASCII)
+_NO_THREAD = compile_pattern(r"[^ !#-\[\]-~]", re.ASCII)
 _MAX_LENGTH = 1000
 
 

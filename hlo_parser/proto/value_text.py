@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.proto.budget import Payloads
 from hlo_parser.proto.schema import (
     ConvolutionDimensionNumbers,
@@ -24,9 +25,9 @@ from hlo_parser.proto.schema import (
 from hlo_parser.proto.shape_text import braced
 from hlo_parser.values import escape
 
-_KEY = re.compile(r"[A-Za-z_][\w.\-]*+", re.ASCII)
-_JSON_PIECE = re.compile(rb'[^{}"]++|"(?:[^"\\]++|\\.)*+"|[{}]', re.S)
-_is_printable = re.compile(rb"[ !#-\[\]-~]*+").fullmatch
+_KEY = compile_pattern(r"[A-Za-z_][\w.\-]*+", re.ASCII)
+_JSON_PIECE = compile_pattern(rb'[^{}"]++|"(?:[^"\\]++|\\.)*+"|[{}]', re.S)
+_is_printable = compile_pattern(rb"[ !#-\[\]-~]*+").fullmatch
 
 
 def quoted(raw: bytes) -> str:
