@@ -1,6 +1,8 @@
 """The dumps of `sample_dumps/`, with what their manifests say about them."""
 
+import tarfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +45,22 @@ class Sample:
     worst_other: str
     """The highest severity a finding may have that the manifest does not list."""
     findings: tuple[ExpectedFinding, ...]
+
+
+def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True) -> Path:
+    """`folder`, with the files of one of our own archives that are `wanted` by name in it.
+
+    By hand: `extractall` has no filters in Python 3.11.2, which Debian 12 ships, and warns without
+    them in 3.12.
+    """
+    with tarfile.open(archive) as members:
+        for member in members:
+            body = members.extractfile(member) if member.isfile() and wanted(member.name) else None
+            if body is not None:
+                path = folder / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(body.read())
+    return folder
 
 
 def load_samples() -> tuple[Sample, ...]:

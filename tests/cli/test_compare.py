@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from app.cli.main import main
 from compiled import LINE_OF_RESHARDING, RESHARDED, compile_program
-from samples import SAMPLE_DUMPS
+from samples import SAMPLE_DUMPS, unpack
 
 Compare = Callable[..., dict[str, Any]]
 
@@ -36,9 +35,7 @@ def sample(name: str) -> Path:
 
 
 def unpacked(name: str, folder: Path) -> Path:
-    with tarfile.open(sample(name)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpack(sample(name), folder)
 
 
 def rewritten(folder: Path, target: Path, change: Callable[[str, str], str]) -> Path:

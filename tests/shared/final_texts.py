@@ -1,6 +1,5 @@
 """The dumps at hand without the texts of their passes, for what only looks at the end."""
 
-import tarfile
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +9,7 @@ from app.ingest.memory_files import MEMORY_KINDS
 from app.ingest.names import read_file_name
 from app.model.dump import DumpContents
 from app.settings import Settings
+from samples import unpack
 
 DUMPS = Path(__file__).resolve().parents[3] / "shared" / "dumps"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in DUMPS.glob("*.tar.gz"))
@@ -18,13 +18,10 @@ NAMES = sorted(path.name.removesuffix(".tar.gz") for path in DUMPS.glob("*.tar.g
 @cache
 def final_contents(name: str) -> DumpContents:
     """The last texts and the memory files of a dump; all of it where the compiler did not end."""
-    with TemporaryDirectory() as folder, tarfile.open(DUMPS / f"{name}.tar.gz") as archive:
-        for member in archive:
-            if member.isfile() and _is_needed(member.name):
-                archive.extract(member, folder, filter="data")
-        is_complete = any(Path(folder).iterdir())
-        source = Path(folder) if is_complete else DUMPS / f"{name}.tar.gz"
-        return load_dump(source, settings=Settings())
+    archive = DUMPS / f"{name}.tar.gz"
+    with TemporaryDirectory() as folder:
+        is_complete = any(unpack(archive, Path(folder), _is_needed).iterdir())
+        return load_dump(Path(folder) if is_complete else archive, settings=Settings())
 
 
 def _is_needed(name: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from samples import unpack
 from web.visiting import FAR, REPORT_MS, ROOT, Server, chromium, visitors
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -115,9 +116,7 @@ def test_a_dropped_folder_is_packed_on_the_way(visit: Callable[..., Page], tmp_p
 def test_on_a_longer_way_a_folder_is_compressed(
     browser: Browser, server: Server, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "dump"
-    with tarfile.open(SAMPLE / "dump.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    folder = unpack(SAMPLE / "dump.tar.gz", tmp_path / "dump")
     page = browser.new_context().new_page()
     page.goto(server.base.replace("127.0.0.1", FAR))
     drop(page, folder)
