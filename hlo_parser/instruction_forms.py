@@ -42,7 +42,9 @@ _NEEDS_SHAPE = frozenset(
         "ragged-all-to-all dynamic-reshape stochastic-convert"
     ).split()
 )
-_STEPS = ("-start", "-update", "-done")
+STEPS = ("-start", "-update", "-done")
+"""How the opcodes of asynchronous steps end."""
+
 # Old dumps do name instructions s1 or u1: these became types in December 2024.
 _TYPE_NAMES = TYPE_WORDS - {"s1", "u1"}
 _KEYWORDS = frozenset(
@@ -69,7 +71,7 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
     if form is None:
         return Fault(f"unknown opcode {opcode}", opcode)
     shape = instruction.shape.text
-    needs_shape = opcode in _NEEDS_SHAPE or opcode.endswith(_STEPS)
+    needs_shape = opcode in _NEEDS_SHAPE or opcode.endswith(STEPS)
     if needs_shape and (not shape or shape not in instruction.text):
         return Fault(f"the shape of {opcode} must be told", opcode)
     fault = shape_fault(shape)

@@ -35,7 +35,7 @@ _GATHER = f"{_GROUPS} use_global_device_ids !dimensions"
 _NORM = "!epsilon !feature_index"
 _CONVOLUTION = "window {}dim_labels feature_group_count batch_group_count operand_precision"
 _TRANSFER = "channel_id is_host_transfer"
-_ASYNC = "async_execution_thread output_to_operand_aliasing {}calls"
+_ASYNC = "async_execution_thread {}calls"
 
 _SUGAR = {"async_execution_thread", "output_to_operand_aliasing"}
 NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
@@ -145,9 +145,9 @@ _TABLE = (
     ("infeed", "1", "infeed_config"),
     ("outfeed", "2", "outfeed_shape outfeed_config"),
     ("domain", "1", "!domain"),
-    ("async-start", "0+", _ASYNC.format("!")),
-    ("async-update", "1+", _ASYNC.format("")),
-    ("async-done", "1", _ASYNC.format("")),
+    ("async-start", "0+", f"{_ASYNC.format('!')} output_to_operand_aliasing"),
+    ("async-update", "1+", f"{_ASYNC.format('')} output_to_operand_aliasing"),
+    ("async-done", "1+", _ASYNC.format("")),
 )
 
 
@@ -184,6 +184,6 @@ def form_of(opcode: str) -> Opcode | None:
         if inner is not None and end == "-start":
             return inner._replace(allowed=inner.allowed | _SUGAR)
         if inner is not None:
-            allowed = COMMON | {"async_execution_thread"}
-            return Opcode(1, 1 if end == "-done" else None, allowed, frozenset())
+            allowed = COMMON | (_SUGAR if end == "-update" else {"async_execution_thread"})
+            return Opcode(1, None, allowed, frozenset())
     return None

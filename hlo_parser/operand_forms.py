@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from hlo_parser.infer import CannotInferError, inferred
 from hlo_parser.instruction_forms import Fault, split_list
 from hlo_parser.literal_forms import compatible, leaf_count
-from hlo_parser.opcodes import NATIVE
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
 from hlo_parser.values import names_from_text
@@ -36,12 +35,7 @@ _SLICED = {"dynamic-slice": 1, "dynamic-update-slice": 2}
 
 def depends_on_operands(instruction: Instruction) -> bool:
     """Whether there is anything to be judged about its operands."""
-    is_told = instruction.shape.kind != "unknown"
-    return (
-        instruction.opcode in _JUDGED
-        or not is_told
-        or _STEP.fullmatch(instruction.opcode) is not None
-    )
+    return instruction.opcode in _JUDGED or instruction.shape.kind == "unknown"
 
 
 def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
@@ -62,7 +56,8 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
         return Fault("the operand has no such element", opcode)
     if instruction.shape.kind == "unknown":
         return _inference_fault(instruction, operands)
-    return _CHECKS.get(opcode, _async_fault)(instruction, operands)
+    judge = _CHECKS.get(opcode)
+    return None if judge is None else judge(instruction, operands)
 
 
 def called_fault(
@@ -140,33 +135,6 @@ def _constraints_fault(instruction: Instruction, operands: Sequence[Instruction]
     for shape, operand in zip(split_list(squeezed(text)[1:-1]), operands, strict=False):
         if not compatible(shape, operand.shape.text):
             return Fault(f"{operand.name} has another shape", "operand_layout_constraints=")
-    return None
-
-
-def _async_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
-    operand = operands[0]
-    step = _STEP.fullmatch(instruction.opcode)
-    if step is None or step[1] in NATIVE:
-        return None
-    shape = instruction.shape
-    if step[2] != "done" and shape.kind != "unknown":
-        elements = shape.elements
-        if len(elements) < 2 or elements[0].kind != "tuple":
-            return Fault("the shape is a tuple: that of the operands, the result", step[0])
-    if step[2] == "start":
-        return None
-    if step[2] == "update" and not compatible(shape.text, operand.shape.text):
-        return Fault(f"the shape is that of {operand.name}", step[0])
-    before = _STEP.fullmatch(operand.opcode)
-    if before is None or before[2] == "done" or before[1] != step[1]:
-        return Fault(f"{step[0]} takes {step[1]}-start or {step[1]}-update", step[0])
-    for key, default in (("calls", None), ("async_execution_thread", '"main"')):
-        given, told = instruction.attributes.get(key), operand.attributes.get(key, default)
-        if before[2] == "update":
-            # An update may leave out what its start tells.
-            told = operand.attributes.get(key)
-        if given is not None and told is not None and given != told:
-            return Fault(f"{key} is not that of {operand.name}", f"{key}=")
     return None
 
 

@@ -13,8 +13,10 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from hlo_parser import grammar, patterns
+from hlo_parser.async_forms import AsyncSteps
 from hlo_parser.errors import HloSyntaxError, Span
 from hlo_parser.instruction_forms import (
+    STEPS,
     declared_shapes,
     instruction_fault,
     is_reserved,
@@ -75,14 +77,13 @@ _PARAMETER = compile_pattern(rf"%?+{patterns.NAME}[: ](.*)", re.S)
 class _Check:
     """One module and its lines; every method raises at the first fault it finds."""
 
-    __slots__ = ("computations", "lines", "module", "sound", "started")
+    __slots__ = ("computations", "lines", "module", "sound")
 
     def __init__(self, module: Module, lines: list[str]) -> None:
         self.module = module
         self.lines = lines
         self.computations: set[str] = set()
         self.sound: set[tuple[str, str]] = set()
-        self.started: set[str] = set()
 
     def run(self) -> None:
         self._header()
@@ -151,6 +152,7 @@ class _Check:
         shapes: dict[str, str] = {}
         root: Instruction | None = None
         text = computation.text
+        steps = AsyncSteps(self._root_opcode)
         for instruction in computation.instructions:
             if text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
@@ -173,7 +175,16 @@ class _Check:
                     self._fail(computation, fault.word, fault.message, instruction)
             shapes[instruction.name] = instruction.shape.text
             self._callees(computation, instruction)
+            if instruction.opcode.endswith(STEPS):
+                first = instruction.operands[0] if instruction.operands else ""
+                fault = steps.fault(instruction, computation.get(first))
+                if fault is not None:
+                    self._fail(computation, fault.word, _literally(fault.message), instruction)
         self._parameters(computation)
+
+    def _root_opcode(self, name: str) -> str:
+        called = self.module.get(name)
+        return called.root.opcode if called is not None else ""
 
     def _operands(
         self, computation: Computation, instruction: Instruction, shapes: dict[str, str]
@@ -213,11 +224,6 @@ class _Check:
                 known = self.module.get(callee.name) is not None
                 fault = "computation {} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
-            if instruction.opcode == "async-start":
-                if callee.name in self.started:
-                    fault = "computation {} is called by two asynchronous instructions"
-                    self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
-                self.started.add(callee.name)
         told = instruction.shape.text
         if instruction.callees and not (told and told in instruction.text):
             self._called(computation, instruction)
