@@ -221,8 +221,9 @@ class _Search:
             if i in self._free and i not in taken:
                 votes[i] += 2.0
         if not votes:
-            free = [i for i in self._alike[own] if i in self._free and i not in taken]
-            return free[0] if len(free) == 1 else None
+            free = (i for i in self._alike[own] if i in self._free and i not in taken)
+            only = next(free, None)
+            return only if next(free, None) is None else None
         key = metadata_key(inside.instructions[j])
         for i in votes:
             votes[i] += metadata_key(self._origin.instructions[i]) == key

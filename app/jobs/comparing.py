@@ -7,6 +7,7 @@ import msgspec
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.ingest import Progress
+from app.jobs.collection import collection_paused
 from app.views.diff_panes import PaneRows
 from app.views.diff_rows import pane_rows
 from app.views.pass_diff import PassDiff, diff_of_computation, diff_view
@@ -40,11 +41,12 @@ def difference(
     Raises:
         NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
     """
-    before, after = (bundle.parse(module_id, index) for index in texts)
-    found = diff_modules(before, after)
-    if computation:
-        found = diff_of_computation(found, computation)
-    return diff_view(before, after, found)
+    with collection_paused():
+        before, after = (bundle.parse(module_id, index) for index in texts)
+        found = diff_modules(before, after)
+        if computation:
+            found = diff_of_computation(found, computation)
+        return diff_view(before, after, found)
 
 
 def write_pane_rows(
@@ -75,5 +77,6 @@ def pane_rows_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> Pane
     Raises:
         NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
     """
-    before, after = (bundle.parse(module_id, index) for index in texts)
-    return pane_rows(before, after, diff_modules(before, after))
+    with collection_paused():
+        before, after = (bundle.parse(module_id, index) for index in texts)
+        return pane_rows(before, after, diff_modules(before, after))

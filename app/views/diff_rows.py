@@ -28,7 +28,13 @@ from app.views.diff_panes import (
     PaneEdit,
     PaneRows,
 )
-from app.views.edit_groups import edit_groups, grouped_changes
+from app.views.edit_groups import (
+    EditGroup,
+    computations_of,
+    edit_groups,
+    edits_by_pair,
+    gathered,
+)
 from app.views.pass_diff import totals_of
 from hlo_parser import Computation, Module
 
@@ -55,11 +61,13 @@ class _Pair:
 
 def pane_rows(before: Module, after: Module, diff: ModuleDiff) -> PaneRows:
     """The rows of both texts."""
+    edits = edits_by_pair(before, after, diff)
     first_of: dict[int, ComputationDiff] = {}
-    for group in grouped_changes(before, after, diff):
+    for group in gathered(before, after, diff, edits):
         for item in group.same_in:
             first_of[id(item)] = group.diff
-    writer = _Writer(before, after, first_of)
+    known = {id(item): groups for item, groups in zip(diff.computations, edits, strict=True)}
+    writer = _Writer(before, after, first_of, known)
     for pair in _pairs(before, after, diff):
         writer.write(pair)
     return writer.finish(diff)
@@ -116,11 +124,16 @@ class _Writer:
     """Collects the rows of one computation after the other."""
 
     def __init__(
-        self, before: Module, after: Module, first_of: Mapping[int, ComputationDiff]
+        self,
+        before: Module,
+        after: Module,
+        first_of: Mapping[int, ComputationDiff],
+        known: Mapping[int, tuple[EditGroup, ...]],
     ) -> None:
         self._before, self._after = before, after
         self._scheduled = before.header.is_scheduled and after.header.is_scheduled
         self._first_of = first_of
+        self._known = known
         self._row_of_diff: dict[int, int] = {}
         self._kinds: list[Kinds] = []
         self._lines: list[tuple[int, int]] = []
@@ -143,19 +156,19 @@ class _Writer:
         edits = self._open_edits(pair)
         alignment = aligned(pair.here, pair.there, pair.diff, scheduled=self._scheduled)
         for row in alignment.rows:
-            here = pair.here.instructions[row.before] if pair.here and row.before >= 0 else None
-            there = pair.there.instructions[row.after] if pair.there and row.after >= 0 else None
-            self._append(
-                row.kinds,
-                (
-                    old_start + pair.here.line_offset(row.before) if pair.here and here else 0,
-                    new_start + pair.there.line_offset(row.after) if pair.there and there else 0,
-                ),
-                (
-                    edits.before.get(here.name, -1) if here else -1,
-                    edits.after.get(there.name, -1) if there else -1,
-                ),
-            )
+            old = new = 0
+            old_edit = new_edit = -1
+            if pair.here is not None and row.before >= 0:
+                old = old_start + pair.here.line_offset(row.before)
+                if edits.before:
+                    name = pair.here.instructions[row.before].name
+                    old_edit = edits.before.get(name, -1)
+            if pair.there is not None and row.after >= 0:
+                new = new_start + pair.there.line_offset(row.after)
+                if edits.after:
+                    name = pair.there.instructions[row.after].name
+                    new_edit = edits.after.get(name, -1)
+            self._append(row.kinds, (old, new), (old_edit, new_edit))
         self._link(pair, alignment, head + 1)
         like = self._tell(pair, head)
         if pair.diff is not None and like < 0:
@@ -186,10 +199,12 @@ class _Writer:
         )
 
     def _append(self, kinds: Kinds, lines: tuple[int, int], numbers: tuple[int, int]) -> None:
-        row = len(self._kinds)
         self._kinds.append(kinds)
         self._lines.append(lines)
         self._numbers.append(numbers)
+        if numbers == (-1, -1):
+            return
+        row = len(self._kinds) - 1
         for number in dict.fromkeys(numbers):
             if number >= 0 and len(self._rows_of_edit[number]) < MAX_PLACES:
                 self._rows_of_edit[number].append(row)
@@ -199,7 +214,7 @@ class _Writer:
             return _NO_EDITS
         before: dict[str, int] = {}
         after: dict[str, int] = {}
-        for group in edit_groups(pair.diff, pair.here, pair.there):
+        for group in self._edits_in(pair, pair.diff):
             number = len(self._edits)
             first = group.edits[0]
             self._edits.append(
@@ -219,6 +234,12 @@ class _Writer:
                 if edit.after is not None:
                     after[edit.after.name] = max(number, after.get(edit.after.name, -1))
         return _Edits(before, after)
+
+    def _edits_in(self, pair: _Pair, diff: ComputationDiff) -> tuple[EditGroup, ...]:
+        # Where a text gives one name to two computations, the diff may mean another than the pair.
+        if computations_of(diff, self._before, self._after) == (pair.here, pair.there):
+            return self._known[id(diff)]
+        return edit_groups(diff, pair.here, pair.there)
 
     def _link(self, pair: _Pair, alignment: Alignment, first: int) -> None:
         """Remember where those stand whose counterpart is on another row."""

@@ -4,7 +4,7 @@ Takes the two modules and what `diff_modules` says of them; `edits.py` says whic
 Shows nothing: the list of changes and the two panes do that, each in its way.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from app.model.facts import ComputationDiff, ModuleDiff
@@ -39,10 +39,25 @@ class ChangeGroup:
 
 def grouped_changes(before: Module, after: Module, diff: ModuleDiff) -> list[ChangeGroup]:
     """All computations that differ, equal ones gathered, in the order of the diff."""
+    return gathered(before, after, diff, edits_by_pair(before, after, diff))
+
+
+def edits_by_pair(
+    before: Module, after: Module, diff: ModuleDiff
+) -> tuple[tuple[EditGroup, ...], ...]:
+    """The edits of all computations that differ, in the order of the diff."""
+    return tuple(
+        edit_groups(item, *computations_of(item, before, after)) for item in diff.computations
+    )
+
+
+def gathered(
+    before: Module, after: Module, diff: ModuleDiff, edits: Sequence[tuple[EditGroup, ...]]
+) -> list[ChangeGroup]:
+    """`grouped_changes` of `edits` that are known: those of `edits_by_pair`."""
     found: dict[Hashable, ChangeGroup] = {}
-    for number, item in enumerate(diff.computations):
+    for number, (item, groups) in enumerate(zip(diff.computations, edits, strict=True)):
         here, there = computations_of(item, before, after)
-        groups = edit_groups(item, here, there)
         key: Hashable = tuple((group.edits[0].key, group.times) for group in groups)
         if here is None or there is None:
             key = (here is None, _content(here or there), key)

@@ -143,7 +143,7 @@ def differing_parts(before: str, after: str) -> tuple[Mark, Mark]:
 def _common_words(left: str, right: str) -> int:
     """Length of the common prefix that cuts through no word of either text."""
     length = _common_prefix(left, right)
-    if any(text[length : length + 1] in _WORD for text in (left, right)):
+    if left[length : length + 1] in _WORD or right[length : length + 1] in _WORD:
         while length and left[length - 1] in _WORD:
             length -= 1
     return length
