@@ -70,6 +70,14 @@ class Settings:
     """Folder of the server's database and files; made when missing."""
     min_free_bytes: int = 256 * _MIB
     """Bytes of that folder's disk that uploads must leave free."""
+    database_url: str = ""
+    """Address of the database (`postgresql://USER:PASSWORD@HOST/NAME`); empty: SQLite in there."""
+    blobs_url: str = ""
+    """Where dumps and reports are kept (`s3://BUCKET/PREFIX?endpoint=...`); empty: in there."""
+    cache_bytes: int = 20 * _GIB
+    """Bytes of what stands in a bucket that are kept in that folder, too, as files to be read."""
+    sweep_grace_s: int = 21600
+    """Seconds after which what no report holds is taken to be left over, and deleted."""
     report_days: int = 90
     """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
     job_workers: int = 2

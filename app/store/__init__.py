@@ -1,22 +1,25 @@
 """What outlives a request: rows about reports and jobs, and the bytes they point at.
 
-Rows stand in SQLite, bytes in a folder beside it, named by their digest. A report's id is a secret
-of whoever holds the link; only its hash is stored. Nothing here knows what the bytes mean.
+Rows stand in SQLite and bytes in a folder beside it, or in PostgreSQL and a bucket, through the
+same code; bytes are named by their digest. A report's id is a secret of whoever holds the link;
+only its hash is stored. Nothing here knows what the bytes mean.
 """
 
-from sqlalchemy.exc import OperationalError as StoreUnavailable
-
-from app.store.blobs import Blobs, BlobWriter, Incoming, NoSpace
+from app.store.blobs import Blobs, BlobWriter, Incoming
+from app.store.faults import NoSpace, StoreUnavailable
+from app.store.ledger import Ledger, Swept
 from app.store.rows import (
     Attachment,
     Job,
     JobState,
+    Lease,
     NewReport,
     NewShare,
     Problem,
     Question,
     ReceivedFile,
     ReportRow,
+    Waiting,
 )
 from app.store.secret import Owner, ReportKeys, Secrets, hash_of, is_owner_secret, secrets_of
 from app.store.store import Store
@@ -29,6 +32,8 @@ __all__ = [
     "Incoming",
     "Job",
     "JobState",
+    "Lease",
+    "Ledger",
     "NewReport",
     "NewShare",
     "NoSpace",
@@ -41,7 +46,9 @@ __all__ = [
     "Secrets",
     "Store",
     "StoreUnavailable",
+    "Swept",
     "UploadRow",
+    "Waiting",
     "hash_of",
     "is_owner_secret",
     "secrets_of",

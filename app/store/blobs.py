@@ -1,13 +1,15 @@
-"""Bytes by their digest, in a folder: written once, never changed, shared by whoever needs them.
+"""Bytes by their digest, in a folder or a bucket: written once, never changed, shared.
 
 A blob is first received under a random name while its digest is being computed, and gets its own
-name in one step that fails where the name is taken: then the same bytes are there already. Calls
-block; a server makes them in threads.
+name in one step that fails where the name is taken: then the same bytes are there already. So no
+blob is ever seen in part. Whoever reads one reads a file: the folder's own, or a copy of what
+stands in a bucket. Calls block; a server makes them in threads.
 """
 
-import errno
+import contextlib
 import hashlib
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,15 +19,23 @@ from typing import Self
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
-from obstore.store import LocalStore
+from obstore.store import LocalStore, S3Store
+
+from app.store.cache import BlobCache
+from app.store.faults import StoreUnavailable
+from app.store.places import faults_told_apart, folder_of, open_bucket
 
 _RECEIVING = "incoming"
 _KEPT = "sha256"
 _COPY_BYTES = 1 << 20
+_RANGE_BYTES = 16 << 20
 
+MAX_COPY_BYTES = 5 << 30
+"""What a bucket copies in one step; larger blobs are copied by us."""
 
-class NoSpace(Exception):
-    """The disk is full, or has less room left than it must keep."""
+DEFAULT_CACHE_BYTES = 20 << 30
+
+_ObjectStore = LocalStore | S3Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +47,23 @@ class Incoming:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class KeptBlob:
+    """A blob as its store lists it; `modified` in Unix seconds of that store's clock."""
+
+    sha256: str
+    bytes: int
+    modified: float
+
+
 class BlobWriter:
     """Receives one blob piece by piece; left by an exception or `abort`, nothing remains."""
 
-    def __init__(self, store: LocalStore, place: str) -> None:
+    def __init__(self, store: _ObjectStore, place: str) -> None:
         self._place = place
         self._digest = hashlib.sha256()
-        self._writer: obstore.WritableFile | None = obstore.open_writer(store, place)
+        with faults_told_apart():
+            self._writer: obstore.WritableFile | None = obstore.open_writer(store, place)
         self.bytes = 0
 
     def write(self, data: bytes) -> None:
@@ -51,28 +71,24 @@ class BlobWriter:
 
         Raises:
             NoSpace: the disk is full.
+            StoreUnavailable: the store does not answer.
         """
         assert self._writer is not None, "the blob is closed"
         self._digest.update(data)
         self.bytes += len(data)
         try:
-            self._writer.write(data)
-        except OSError as error:
+            with faults_told_apart():
+                self._writer.write(data)
+        except BaseException:
             self.abort()
-            raise _told_apart(error) from error
+            raise
 
     def finish(self) -> Incoming:
-        """All is there.
-
-        Raises:
-            NoSpace: the disk is full.
-        """
+        """All is there; raises as `write`."""
         assert self._writer is not None, "the blob is closed"
         writer, self._writer = self._writer, None
-        try:
+        with faults_told_apart():
             writer.close()
-        except OSError as error:
-            raise _told_apart(error) from error
         return Incoming(self._place, self._digest.hexdigest(), self.bytes)
 
     def abort(self) -> None:
@@ -93,17 +109,43 @@ class BlobWriter:
 
 
 class Blobs:
-    """The folder of blobs at `root`, which must keep `floor_bytes` of its disk free."""
+    """The blobs at `url`, by default in `folder`; `floor_bytes` of its disk stay free.
 
-    def __init__(self, root: Path, *, floor_bytes: int = 0) -> None:
-        root.mkdir(parents=True, exist_ok=True)
-        self._root = root
-        self._store = LocalStore(root)
+    Copies of what stands in a bucket are kept in `cache`, at most `cache_bytes` of them. Any
+    method raises `StoreUnavailable` where the store does not answer.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        url: str = "",
+        floor_bytes: int = 0,
+        cache: Path | None = None,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
+        """Open the place.
+
+        Raises:
+            UsageError: `url` is no place for blobs.
+        """
+        self._root = folder_of(url) if url else folder
         self._floor_bytes = floor_bytes
+        self._cache: BlobCache | None = None
+        self._store: _ObjectStore
+        if self._root is not None:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._disk = self._root
+            self._store = LocalStore(self._root)
+        else:
+            self._disk = folder.with_name("cache") if cache is None else cache
+            self._cache = BlobCache(self._disk, max_bytes=cache_bytes)
+            self._cache.drop_unfinished()
+            self._store = open_bucket(url)
 
     def room(self) -> int:
-        """Bytes that may still be written."""
-        return max(0, shutil.disk_usage(self._root).free - self._floor_bytes)
+        """Bytes that may still be written on this machine."""
+        return max(0, shutil.disk_usage(self._disk).free - self._floor_bytes)
 
     def receive(self) -> BlobWriter:
         """A writer for a new blob."""
@@ -117,55 +159,126 @@ class Blobs:
             return writer.finish()
 
     def keep(self, incoming: Incoming) -> None:
-        """Give received bytes their name, or drop them where the same bytes are kept already."""
-        try:
-            obstore.rename(self._store, incoming.place, _name(incoming.sha256), overwrite=False)
-        except AlreadyExistsError:
-            obstore.delete(self._store, incoming.place)
+        """Give received bytes their name, or drop them where the same bytes are kept already.
+
+        Raises:
+            StoreUnavailable: the received bytes are gone.
+        """
+        name = _name(incoming.sha256)
+        with faults_told_apart():
+            try:
+                if self._cache is not None and incoming.bytes > MAX_COPY_BYTES:
+                    self._copy(incoming.place, name)
+                    obstore.delete(self._store, incoming.place)
+                else:
+                    obstore.rename(self._store, incoming.place, name, overwrite=False)
+            except AlreadyExistsError:
+                obstore.delete(self._store, incoming.place)
+            except FileNotFoundError as error:
+                raise StoreUnavailable("bytes that were received are gone") from error
 
     def discard(self, incoming: Incoming) -> None:
         """Drop received bytes; does nothing where they were kept or dropped before."""
-        try:
-            obstore.delete(self._store, incoming.place)
-        except FileNotFoundError:
-            return
+        self._delete(incoming.place)
 
     def path(self, sha256: str) -> Path:
-        """The file that holds a blob, to be read only."""
-        return self._root / _name(sha256)
+        """A file that holds a blob, to be opened soon and read only; none where it is not kept."""
+        if self._root is not None:
+            return self._root / _name(sha256)
+        assert self._cache is not None
+        return self._cache.fetch(sha256, lambda: self.pieces(sha256))
+
+    def pieces(self, sha256: str) -> Iterator[bytes]:
+        """The bytes of a blob in their order, as they stand in the store.
+
+        Raises:
+            FileNotFoundError: there is no such blob.
+        """
+        name = _name(sha256)
+        with faults_told_apart():
+            size = obstore.head(self._store, name)["size"]
+        for start in range(0, size, _RANGE_BYTES):
+            with faults_told_apart():
+                end = min(start + _RANGE_BYTES, size)
+                piece = obstore.get_range(self._store, name, start=start, end=end)
+            yield bytes(piece)
+
+    def size(self, sha256: str) -> int | None:
+        """Bytes of a blob as its store has it; None where it is not kept."""
+        with faults_told_apart():
+            try:
+                return obstore.head(self._store, _name(sha256))["size"]
+            except FileNotFoundError:
+                return None
 
     def has(self, sha256: str) -> bool:
         """The blob is there."""
-        return self.path(sha256).is_file()
+        return self.size(sha256) is not None
 
     def delete(self, sha256: str) -> None:
         """Forget a blob; does nothing where it is not."""
-        try:
-            obstore.delete(self._store, _name(sha256))
-        except FileNotFoundError:
-            return
+        if self._cache is not None:
+            self._cache.drop(sha256)
+        self._delete(_name(sha256))
+
+    def listed(self) -> Iterator[KeptBlob]:
+        """All blobs, in no order."""
+        for place, size, modified in self._objects(_KEPT):
+            yield KeptBlob(place.rpartition("/")[2], size, modified)
 
     def kept(self) -> Iterator[str]:
         """The digests of all blobs, in no order."""
-        for path in (self._root / _KEPT).glob("??/*"):
-            yield path.name
+        return (blob.sha256 for blob in self.listed())
 
-    def drop_unfinished(self) -> int:
-        """Remove what earlier processes left half received; says how many."""
-        folder = self._root / _RECEIVING
-        left = [path for path in folder.glob("*") if path.is_file()]
-        for path in left:
-            path.unlink(missing_ok=True)
-        return len(left)
+    def tidy(self, *, older_than_s: float = 0.0) -> int:
+        """Remove what was being received so long ago that nobody is at it; says how many."""
+        if self._cache is not None:
+            self._cache.evict()
+        before = time.time() - older_than_s
+        if self._root is not None:
+            # Not as objects: what a writer had only staged is listed by no store.
+            return _drop_files(self._root / _RECEIVING, before)
+        old = [place for place, _, modified in self._objects(_RECEIVING) if modified <= before]
+        for place in old:
+            self._delete(place)
+        return len(old)
+
+    def _objects(self, folder: str) -> Iterator[tuple[str, int, float]]:
+        """Place, bytes and time of all objects below `folder`."""
+        # One of its overloads gives arrow's tables, whose types are not installed.
+        pages = obstore.list(self._store, prefix=folder)  # pyright: ignore[reportUnknownMemberType]
+        with faults_told_apart():
+            for page in pages:
+                for item in page:
+                    yield item["path"], item["size"], item["last_modified"].timestamp()
+
+    def _delete(self, place: str) -> None:
+        with faults_told_apart(), contextlib.suppress(FileNotFoundError):
+            obstore.delete(self._store, place)
+
+    def _copy(self, source: str, name: str) -> None:
+        """Copy an object that is too large for the bucket to do it in one step."""
+        with contextlib.suppress(FileNotFoundError):
+            obstore.head(self._store, name)
+            return
+        size = obstore.head(self._store, source)["size"]
+        # Not by `with`, which would close it after a failure too, and so show a part as a whole.
+        writer = obstore.open_writer(self._store, name)
+        for start in range(0, size, _RANGE_BYTES):
+            end = min(start + _RANGE_BYTES, size)
+            writer.write(obstore.get_range(self._store, source, start=start, end=end))
+        writer.close()
 
 
 def _name(sha256: str) -> str:
     return f"{_KEPT}/{sha256[:2]}/{sha256}"
 
 
-def _told_apart(error: OSError) -> Exception:
-    # obstore hands the system's number over in words only: "... (os error 28)".
-    full = (errno.ENOSPC, errno.EDQUOT)
-    if any(f"(os error {number})" in str(error) for number in full):
-        return NoSpace("no space left on the disk")
-    return error
+def _drop_files(folder: Path, before: float) -> int:
+    gone = 0
+    for path in folder.glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_file() and path.stat().st_mtime <= before:
+                path.unlink()
+                gone += 1
+    return gone

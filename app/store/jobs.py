@@ -1,37 +1,46 @@
-"""The queue of jobs: who works at what, until when, and how it ended.
+"""The queue of jobs: who works at what, for how long, and how it ended.
 
-A worker claims a job for a short lease and renews it while it works. Whatever it writes later is
-fenced by its name and the attempt's number, so a worker that was given up, or whose report was
-deleted, can change nothing any more.
+A worker claims a job and renews its lease while it works. Whatever it writes later is fenced by its
+name and the attempt's number, so a worker that was given up, or whose report was deleted, can
+change nothing any more. No clock is compared here: the time in a lease only makes each renewal
+differ from the one before, and whoever watches leases that do not change (`app.jobs.leases`) has
+them taken back.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Update, and_, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    Update,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from app.store.blobs import Blobs, Incoming
+from app.store.blobs import Incoming
 from app.store.database import reading
-from app.store.rows import Job, Problem
-from app.store.schema import attachment, job, report
+from app.store.ledger import Ledger
+from app.store.rows import Job, Lease, Problem, Waiting
+from app.store.schema import attachment, job, report, share
 
 MAX_ATTEMPTS = 3
-
-WORKER_LOST = Problem(
-    code="worker_lost",
-    message=f"the analysis was interrupted {MAX_ATTEMPTS} times before it could end",
-    hint="Send the dump again; if this recurs, the machine is short of memory or being restarted.",
-)
 
 
 class JobQueue:
     """All jobs of one database; every method blocks."""
 
-    def __init__(self, engine: Engine, blobs: Blobs) -> None:
+    def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine = engine
         self._reading = reading(engine)
-        self._blobs = blobs
+        self._ledger = ledger
 
     def count_open(self) -> int:
         """Jobs that are queued or running."""
@@ -39,37 +48,69 @@ class JobQueue:
         with self._reading.connect() as connection:
             return connection.scalar(select(func.count()).where(open_states)) or 0
 
-    def claim(self, owner: str, *, now: float, lease_s: float) -> Job | None:
-        """The oldest job that waits or whose worker was lost, now `owner`'s; None if there is none.
+    def claim(
+        self,
+        owner: str,
+        *,
+        now: float,
+        lease_s: float,
+        most_bytes: int | None = None,
+        job_id: int | None = None,
+    ) -> Job | None:
+        """The oldest job that waits, now `owner`'s; None if there is none.
 
-        A job that lost its worker `MAX_ATTEMPTS` times fails instead of being handed out again.
+        `most_bytes` passes over those that read a larger upload, `job_id` all but that one. A job
+        that is being claimed by another at this moment is passed over, too.
         """
-        waits = or_(
-            job.c.state == "queued", and_(job.c.state == "running", job.c.lease_until < now)
-        )
+        wanted = [job.c.state == "queued"]
+        wanted += [_BYTES <= most_bytes] if most_bytes is not None else []
+        wanted += [job.c.id == job_id] if job_id is not None else []
         with self._engine.begin() as connection:
-            while True:
-                found = connection.execute(
-                    select(job.c.id, job.c.report_key, job.c.attempt)
-                    .where(waits)
-                    .order_by(job.c.id)
-                    .limit(1)
-                ).one_or_none()
-                if found is None:
-                    return None
-                if found.attempt >= MAX_ATTEMPTS:
-                    _end(connection, found.id, found.report_key, now, problem=WORKER_LOST)
-                    continue
-                claimed = Job(found.id, found.report_key, owner, found.attempt + 1)
-                values = {
-                    "state": "running",
-                    "attempt": claimed.attempt,
-                    "owner": owner,
-                    "lease_until": now + lease_s,
-                }
-                connection.execute(update(job).where(job.c.id == found.id).values(**values))
-                _set_report_state(connection, found.report_key, "running")
-                return claimed
+            found = connection.execute(
+                _with_bytes(job.c.id, job.c.report_key, job.c.attempt)
+                .where(*wanted)
+                .order_by(job.c.id)
+                .limit(1)
+                .with_for_update(skip_locked=True, of=job)
+            ).one_or_none()
+            if found is None:
+                return None
+            claimed = Job(found.id, found.report_key, owner, found.attempt + 1)
+            values = {
+                "state": "running",
+                "attempt": claimed.attempt,
+                "owner": owner,
+                "lease_until": now + lease_s,
+            }
+            connection.execute(update(job).where(job.c.id == found.id).values(**values))
+            _set_report_state(connection, found.report_key, "running")
+            return claimed
+
+    def waiting(self) -> tuple[Waiting, ...]:
+        """The jobs that nobody has claimed, the oldest first."""
+        query = _with_bytes(job.c.id, _BYTES).where(job.c.state == "queued").order_by(job.c.id)
+        with self._reading.connect() as connection:
+            return tuple(Waiting(*row) for row in connection.execute(query).all())
+
+    def leases(self) -> tuple[Lease, ...]:
+        """The leases of all jobs that run, as they were renewed last."""
+        query = _LEASE.where(job.c.state == "running").order_by(job.c.id)
+        with self._reading.connect() as connection:
+            return tuple(Lease(*row) for row in connection.execute(query).all())
+
+    def take_back(self, lease: Lease, *, now: float) -> bool:
+        """Give up whoever holds this lease; False where it was renewed or ended meanwhile.
+
+        The job is queued again, or fails as `worker_lost` after its `MAX_ATTEMPTS`th attempt.
+        """
+        held = and_(
+            _held_by(lease.job_id, lease.owner, lease.attempt), job.c.lease_until == lease.until
+        )
+        return self._pass_on(held, now=now)
+
+    def lose(self, claimed: Job, *, now: float) -> bool:
+        """As `take_back`, by the holder, who lost the child that worked at it."""
+        return self._pass_on(_held_by(claimed.id, claimed.owner, claimed.attempt), now=now)
 
     def renew(
         self,
@@ -100,7 +141,7 @@ class JobQueue:
         self, claimed: Job, bundle: Incoming, summary: dict[str, Any], *, now: float
     ) -> bool:
         """Keep the bundle as the report's; False where the job is no longer the caller's."""
-        with self._engine.begin() as connection:
+        with self._ledger.keeping((bundle,)) as connection:
             if not connection.execute(_mine(claimed).values(state="running")).rowcount:
                 return False
             is_bundle = and_(
@@ -118,10 +159,9 @@ class JobQueue:
                     bytes=bundle.bytes,
                 )
             )
-            self._blobs.keep(bundle)
-            if earlier is not None and not _is_held(connection, earlier):
-                self._blobs.delete(earlier)
             _end(connection, claimed.id, claimed.report_key, now, summary=summary)
+        if earlier is not None:
+            self._ledger.drop((earlier,))
         return True
 
     def fail(self, claimed: Job, problem: Problem, *, now: float) -> bool:
@@ -139,24 +179,71 @@ class JobQueue:
             if connection.execute(_mine(claimed).values(**values)).rowcount:
                 _set_report_state(connection, claimed.report_key, "queued")
 
-    def requeue_orphans(self) -> int:
-        """Queue every running job again, for a caller who knows that no worker lives."""
+    def requeue_orphans(self, *, now: float) -> int:
+        """Take back every lease, for a caller who knows that no worker lives."""
+        return sum(self.take_back(lease, now=now) for lease in self.leases())
+
+    def _pass_on(self, held: ColumnElement[bool], *, now: float) -> bool:
         with self._engine.begin() as connection:
-            orphans = select(job.c.report_key).where(job.c.state == "running")
-            connection.execute(
-                update(report).where(report.c.key.in_(orphans)).values(state="queued")
-            )
-            return connection.execute(
-                update(job).where(job.c.state == "running").values(state="queued")
-            ).rowcount
+            found = connection.execute(
+                select(
+                    job.c.id, job.c.report_key, job.c.attempt, job.c.stage, job.c.done, job.c.total
+                )
+                .where(held)
+                .with_for_update()
+            ).one_or_none()
+            if found is None:
+                return False
+            if found.attempt >= MAX_ATTEMPTS:
+                lost = _worker_lost(found.stage, found.done, found.total)
+                _end(connection, found.id, found.report_key, now, problem=lost)
+                return True
+            values = {"state": "queued", "owner": None, "lease_until": None}
+            connection.execute(update(job).where(job.c.id == found.id).values(**values))
+            _set_report_state(connection, found.report_key, "queued")
+        return True
+
+
+_PARENT = report.alias("parent")
+_BYTES = func.coalesce(_PARENT.c.bytes, report.c.bytes)
+"""Bytes of the upload that a job reads: a share is made from that of its parent."""
+
+_LEASE = select(job.c.id, job.c.owner, job.c.attempt, job.c.lease_until)
+
+
+def _with_bytes(*columns: ColumnElement[Any]) -> Select[Any]:
+    return (
+        select(*columns)
+        .join(report, report.c.key == job.c.report_key)
+        .outerjoin(share, share.c.report_key == job.c.report_key)
+        .outerjoin(_PARENT, _PARENT.c.key == share.c.parent_key)
+    )
+
+
+def _held_by(job_id: int, owner: str, attempt: int) -> ColumnElement[bool]:
+    return and_(
+        job.c.id == job_id,
+        job.c.state == "running",
+        job.c.owner == owner,
+        job.c.attempt == attempt,
+    )
 
 
 def _mine(claimed: Job) -> Update:
-    return update(job).where(
-        job.c.id == claimed.id,
-        job.c.state == "running",
-        job.c.owner == claimed.owner,
-        job.c.attempt == claimed.attempt,
+    return update(job).where(_held_by(claimed.id, claimed.owner, claimed.attempt))
+
+
+def _worker_lost(stage: str, done: int, total: int | None) -> Problem:
+    where = f"at the stage {stage!r}" if stage else "before its first stage"
+    if stage and total:
+        where += f" ({done} of {total})"
+    return Problem(
+        code="worker_lost",
+        message=(
+            f"the analysis was interrupted {MAX_ATTEMPTS} times before it could end, the last time "
+            f"{where}; nothing of its report is there"
+        ),
+        hint="Send the dump again; if this recurs, the machine is short of memory or restarted.",
     )
 
 
@@ -183,10 +270,3 @@ def _end(
 
 def _set_report_state(connection: Connection, report_key: str, state: str) -> None:
     connection.execute(update(report).where(report.c.key == report_key).values(state=state))
-
-
-def _is_held(connection: Connection, blob: str) -> bool:
-    found = connection.scalar(
-        select(func.count()).select_from(attachment).where(attachment.c.blob == blob)
-    )
-    return bool(found)

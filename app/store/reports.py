@@ -1,8 +1,6 @@
 """Rows about reports: made with their files and first job at once, found by hash, deleted whole.
 
-A blob lives as long as an attachment names it. Rows and blobs change inside one write
-transaction, and the database allows one writer at a time: no blob can be deleted while a new
-report is about to hold on to it.
+A blob lives as long as an attachment names it; the ledger sees to that.
 """
 
 from dataclasses import asdict
@@ -10,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
 
-from app.store.blobs import Blobs
 from app.store.database import reading
+from app.store.ledger import Ledger
 from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
 from app.store.schema import attachment, job, owned, report, share
 from app.store.secret import (
@@ -28,10 +26,10 @@ from app.store.secret import (
 class Reports:
     """All reports of one database; every method blocks."""
 
-    def __init__(self, engine: Engine, blobs: Blobs) -> None:
+    def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine = engine
         self._reading = reading(engine)
-        self._blobs = blobs
+        self._ledger = ledger
 
     def create(
         self,
@@ -61,7 +59,8 @@ class Reports:
             "question": asdict(new.question),
             "expires": new.expires,
         }
-        with self._engine.begin() as connection:
+        received = [file.data for file in new.files]
+        with self._ledger.keeping(received) as connection:
             _insert_report(connection, keys, now, values)
             if keys.owner:
                 connection.execute(
@@ -78,7 +77,6 @@ class Reports:
                         bytes=file.data.bytes,
                     )
                 )
-                self._blobs.keep(file.data)
             connection.execute(insert(job).values(_new_job(keys.report, now)))
 
     def create_share(self, new: NewShare, *, now: float) -> Secrets:
@@ -194,17 +192,14 @@ class Reports:
         with self._engine.begin() as connection:
             shares = select(share.c.report_key).where(share.c.parent_key == key)
             keys = [key, *connection.scalars(shares).all()]
+            # As those do who work at a job: its row is locked before the report's.
+            jobs = select(job.c.id).where(job.c.report_key.in_(keys)).order_by(job.c.id)
+            connection.execute(jobs.with_for_update())
             held = connection.scalars(
                 select(attachment.c.blob).where(attachment.c.report_key.in_(keys))
             ).all()
             gone = connection.execute(delete(report).where(report.c.key.in_(keys))).rowcount
-            still_held = set(
-                connection.scalars(
-                    select(attachment.c.blob).where(attachment.c.blob.in_(held))
-                ).all()
-            )
-            for blob in set(held) - still_held:
-                self._blobs.delete(blob)
+        self._ledger.drop(held)
         return bool(gone)
 
     def expire(self, *, before: float | None = None, now: float | None = None) -> int:
@@ -218,15 +213,6 @@ class Reports:
         with self._reading.connect() as connection:
             old = connection.scalars(select(report.c.key).where(or_(*due))).all() if due else ()
         return sum(self.delete(key) for key in old)
-
-    def drop_unreferenced_blobs(self) -> int:
-        """Delete blobs that no report holds on to, left by a crash; says how many."""
-        with self._engine.begin() as connection:
-            held = set(connection.scalars(select(attachment.c.blob)).all())
-            left = [blob for blob in self._blobs.kept() if blob not in held]
-            for blob in left:
-                self._blobs.delete(blob)
-        return len(left)
 
 
 def _insert_report(

@@ -137,3 +137,21 @@ class Job:
     report_key: str
     owner: str
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who holds a job; `until` differs from renewal to renewal and is compared with itself alone."""
+
+    job_id: int
+    owner: str
+    attempt: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that nobody has claimed; `bytes` are those of the upload that it reads."""
+
+    job_id: int
+    bytes: int

@@ -71,6 +71,22 @@ upload = Table(
     Column("wish", JSON, nullable=False),
 )
 
+blob = Table(
+    "blob",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("created", Float(53), nullable=False),
+)
+
+pin = Table(
+    "pin",
+    metadata,
+    Column("sha256", String(64), ForeignKey("blob.sha256"), primary_key=True),
+    Column("holder", String(32), primary_key=True),
+    Column("until", Float(53), nullable=False),
+)
+
 attachment = Table(
     "attachment",
     metadata,
@@ -80,7 +96,7 @@ attachment = Table(
     Column("role", String(16), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("name", Text, nullable=False),
-    Column("blob", String(64), nullable=False),
+    Column("blob", String(64), ForeignKey("blob.sha256"), nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Index("ix_attachment_blob", "blob"),
 )

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Engine, delete, insert, select
 
-from app.store.blobs import NoSpace
 from app.store.database import reading
+from app.store.faults import NoSpace
 from app.store.schema import upload
 from app.store.secret import hash_of, new_secret
 

@@ -67,9 +67,7 @@ def create_app(
         async with AsyncExitStack() as stack:
             opened = store
             if opened is None:
-                opened = await run_in_threadpool(
-                    Store, settings.data_dir, floor_bytes=settings.min_free_bytes
-                )
+                opened = await run_in_threadpool(Store.of, settings)
                 stack.push_async_callback(run_in_threadpool, opened.close)
             runner = runner_for(opened, settings)
             services = app.state.services = Services(
@@ -132,6 +130,7 @@ async def _sweep(store: Store, report_days: int) -> None:
             before = now - report_days * _DAY_S if report_days else None
             await run_in_threadpool(store.reports.expire, before=before, now=now)
             await run_in_threadpool(store.uploads.expire, now=now)
+            await run_in_threadpool(store.ledger.sweep)
         except (OSError, StoreUnavailable):
             _LOG.exception("old reports could not be deleted; trying again in an hour")
         await asyncio.sleep(_SWEEP_S)

@@ -43,7 +43,7 @@ def serve(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     with (
         _listening(host, port) as listener,
-        Store(settings.data_dir, floor_bytes=settings.min_free_bytes) as store,
+        Store.of(settings) as store,
     ):
         base = settings.base_url.rstrip("/") or _address_of(listener)
         print(f"hloscope serves {base}/", flush=True)
