@@ -113,6 +113,10 @@ _NOTES = {
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "
     "{first})",
+    "undefined": "{count} names are used and nowhere defined (first: {first})",
+    "cycle": "{count} computations or calls lead back to where they start (first: {first})",
+    "twice_defined": "{count} names are defined twice in one computation (first: {first})",
+    "absurd_shape": "{count} values have more bytes than a machine can address (first: {first})",
     "similar_name": "{count} names differ from an earlier one only in case, composition or final "
     "dots (first: {first})",
 }

@@ -31,6 +31,7 @@ from app.ingest.protos import (
     Twin,
     stem_of,
 )
+from app.ingest.soundness import faults_of
 from app.ingest.streams import Damage, Peekable
 from app.ingest.target_config import read_target_config
 from app.ingest.text import Text, read_text
@@ -150,6 +151,7 @@ class _Loader:
         modules = tuple(map(self._with_target, group_texts(self._texts, self._side_files)))
         self._remark_on_folders()
         self._remark_on_steps(modules)
+        self._note_faults(modules)
         owners = {file: m.id for m in modules for files in m.files.values() for file in files}
         flags_file = self._flags_file(modules)
         memory = [
@@ -374,6 +376,13 @@ class _Loader:
                     f"several texts of {module.id} have one number: they may come from "
                     "several processes that wrote to one folder",
                 )
+
+    def _note_faults(self, modules: tuple[ModuleHistory, ...]) -> None:
+        # The last text stands for all: what is wrong in an earlier one is hardly mended by a pass.
+        for module in modules:
+            for dump in module.dumps[-1:]:
+                for code, what in faults_of(dump.module):
+                    self._inventory.note(code, f"{show_name(what[:200])} in {dump.file}")
 
     def _with_target(self, module: ModuleHistory) -> ModuleHistory:
         files = module.files.get("target_config", ())

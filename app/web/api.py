@@ -26,7 +26,7 @@ from app.web.guard import client_of
 from app.web.intake import take_upload
 from app.web.rights import OWNER_HEADER, bearer_of, delete_report_of, owner_of
 from app.web.services import Services, find_report, open_bundle
-from app.web.wire import CreatedReport, ReportList, ReportState, created_of, state_of
+from app.web.wire import CreatedReport, ReportList, ReportState, created_of, page_url, state_of
 
 _POLL_S = 0.25
 _SUFFIXES = {"junit": "xml", "thread": "md"}
@@ -237,7 +237,6 @@ def _schema_of(media_type: str) -> dict[str, Any]:
     summary="The report in a form for CI, a bug thread or a mailbox",
 )
 def get_report_in_form(
-    request: Request,
     report_id: str,
     form: ReportForm,
     services: InServices,
@@ -250,12 +249,13 @@ def get_report_in_form(
 
     `thread` is the first post of a bug thread: masked signature, last pass, environment, commands.
     `root` matters to `sarif`, `junit`, `gitlab` and `github`; `fail_on` to `junit`. `md` and
-    `thread` of a share hold its address.
+    `thread` of a share hold its address where the server is told its own (`HLOSCOPE_BASE_URL`).
     """
     row = find_report(services, report_id)
-    base = services.settings.base_url or str(request.base_url)
-    # The address of a private report is a secret, and this text is made to be pasted.
-    link = f"{base.rstrip('/')}/r/{report_id}" if row.parent_key is not None else ""
+    # The address of a private report is a secret, and this text is made to be pasted. Where the
+    # server is not told its own address, what the request calls it proves nothing.
+    is_public = row.parent_key is not None and bool(services.settings.base_url)
+    link = page_url(services.settings, report_id) if is_public else ""
     with open_bundle(services, row) as bundle:
         text, kind = in_form(bundle.report(), form, root=root, fail_on=fail_on, link=link)
     name = f"report.{_SUFFIXES.get(form, form)}"

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import UsageError
+from app.errors import LimitExceeded, UsageError
 from app.settings import Settings
 from app.web.problems import response_to
 from app.web.rates import Rate, too_many
@@ -41,6 +41,9 @@ TUS_VERSION = "1.0.0"
 
 _UNLISTED = ("/r/", "/api/", "/compare")
 _UNCOUNTED = ("/static/", "/healthz")
+# Addresses that take a body of any size; all others take a small form at most.
+_TAKES_DUMPS = re.compile(r"/(?:api/v1/(?:reports(?:/[^/]*)?|uploads/[^/]*))?")
+_MOST_FORM_BYTES = 1 << 20
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _SECRET_NAMES = frozenset({"token", "access_token", "delete_token", "authorization", "api_key"})
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
@@ -152,6 +155,14 @@ def _check_request(scope: Scope, headers: Headers) -> None:
             next_step="Send the archive as it is, without the header.",
             code="content_encoding",
         )
+    length = headers.get("content-length", "0")
+    is_long = length.isdigit() and int(length[:20]) > _MOST_FORM_BYTES
+    if is_long and not _takes_dumps(scope):
+        raise LimitExceeded(
+            "no such body is taken at this address",
+            place="Content-Length",
+            next_step="Dumps go to /api/v1/reports.",
+        )
     if scope["method"] not in _SAFE_METHODS and _is_cross_site(headers):
         raise UsageError(
             "the request was made by a page of another site",
@@ -159,6 +170,13 @@ def _check_request(scope: Scope, headers: Headers) -> None:
             next_step="Open this server's own page.",
             code="cross_site",
         )
+
+
+def _takes_dumps(scope: Scope) -> bool:
+    return (
+        scope["method"] in ("PATCH", "POST", "PUT")
+        and _TAKES_DUMPS.fullmatch(scope["path"]) is not None
+    )
 
 
 def _is_cross_site(headers: Headers) -> bool:

@@ -47,10 +47,13 @@ class Rate:
 class Slots:
     """At most `each` things at once for one client and `total` for all."""
 
-    def __init__(self, each: int, total: int, what: str) -> None:
+    def __init__(
+        self, each: int, total: int, what: str, *, code: str = "too_many_requests"
+    ) -> None:
         self._each = each
         self._total = total
         self._what = what
+        self._code = code
         self._taken: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -59,12 +62,14 @@ class Slots:
         """One slot of `client` for as long as the context lasts.
 
         Raises:
-            UsageError: all are taken (`too_many_requests`).
+            UsageError: all are taken; its code is that of these slots.
         """
         with self._lock:
             if self._taken[client] >= self._each or self._taken.total() >= self._total:
-                raise too_many(
-                    f"too many {self._what} are open", "Wait until one of them has ended."
+                raise UsageError(
+                    f"too many {self._what} are open",
+                    next_step="Wait until one of them has ended.",
+                    code=self._code,
                 )
             self._taken[client] += 1
         try:

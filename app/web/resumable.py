@@ -158,7 +158,7 @@ def offset(upload_id: str, services: InServices) -> Response:
     operation_id="send_part",
     summary="Send the next part of a dump",
     dependencies=_SPEAKS,
-    responses=errors(404, 408, 409, 412, 413, 507, changes=True),
+    responses=errors(404, 408, 409, 412, 413, 423, 507, changes=True),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -185,7 +185,7 @@ async def send_part(
                 f"the server has {row.offset} bytes",
                 place="Upload-Offset",
                 next_step="Ask with HEAD, and go on from there.",
-                code="wrong_offset",
+                code="offset_mismatch",
             )
         await _receive(request, services, row)
         row = await run_in_threadpool(_found, services, upload_id)
@@ -200,7 +200,7 @@ async def send_part(
     operation_id="delete_upload",
     summary="Give an upload up",
     dependencies=_SPEAKS,
-    responses=errors(404, 409, 412, changes=True),
+    responses=errors(404, 412, 423, changes=True),
 )
 def give_up(upload_id: str, services: InServices) -> None:
     """Nothing of it remains."""

@@ -39,7 +39,9 @@ class Services:
     readings: Readings = field(default_factory=Readings)
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     # Held for an upload and not for an address: parts that come at once would be mixed.
-    part_slots: Slots = field(default_factory=lambda: Slots(1, 400, "parts of this upload"))
+    part_slots: Slots = field(
+        default_factory=lambda: Slots(1, 400, "parts of this upload", code="locked")
+    )
     stream_slots: Slots = field(default_factory=lambda: Slots(12, 400, "event streams"))
     view_slots: Slots = field(default_factory=lambda: Slots(6, 12, "comparisons"))
     wait_slots: Slots = field(default_factory=lambda: Slots(12, 400, "waiting requests"))

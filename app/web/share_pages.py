@@ -118,7 +118,10 @@ async def _own(request: Request, services: Services, report_id: str) -> ReportRo
 async def _form(request: Request) -> dict[str, str]:
     pieces = body_pieces(request, max_bytes=_MAX_FORM_BYTES, idle_s=30)
     body = b"".join([piece async for piece in pieces])
-    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=20)
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=20)
+    except ValueError as error:
+        raise UsageError("the form has too many fields", place="body", code="bad_field") from error
     return {name: values[-1] for name, values in fields.items()}
 
 

@@ -12,14 +12,16 @@ _ACCEPTED = (
     b"\x28\xb5\x2f\xfd",  # zstd
     b"PK\x03\x04",  # zip
     b"PK\x05\x06",  # zip without members
-    b"PK\x07\x08",  # zip in one of several volumes
 )
 _SKIPPABLE_ZSTD = range(0x184D2A50, 0x184D2A60)
-_NAMED = (
+_ARCHIVES = (
     (b"\xfd7zXZ\x00", "an xz file"),
     (b"BZh", "a bzip2 file"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"Rar!", "a RAR archive"),
+    (b"PK\x07\x08", "one part of a zip that is split"),
+)
+_NAMED = (
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"%PDF", "a PDF"),
@@ -29,6 +31,7 @@ _NAMED = (
 )
 _MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<script")
 _TEXT_CONTROLS = b"\t\n\r\x0c\x1b"
+_REPACK = "Unpack it and repack as .tar.zst, .tar.gz or .zip."
 _WHAT_TO_SEND = (
     "Send the folder that XLA wrote (--xla_dump_to) as .tar.gz, .tar.zst, .tar or .zip, or one of "
     "its .txt files."
@@ -43,6 +46,9 @@ def check_first_bytes(head: bytes, *, name: str) -> None:
     """
     if head.startswith(_ACCEPTED) or int.from_bytes(head[:4], "little") in _SKIPPABLE_ZSTD:
         return
+    archive = next((what for magic, what in _ARCHIVES if head.startswith(magic)), None)
+    if archive is not None:
+        raise NotADump(f"this is {archive}", place=name, next_step=_REPACK)
     known = next((what for magic, what in _NAMED if head.startswith(magic)), None)
     if known is not None:
         raise _refused(f"this is {known}", name)

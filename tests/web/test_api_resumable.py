@@ -104,7 +104,7 @@ def test_an_upload_outlives_the_server(start: Callable[..., TestClient], setting
 @pytest.mark.parametrize(
     ("at", "data", "status", "code"),
     [
-        ("7", b"x", 409, "wrong_offset"),
+        ("7", b"x", 409, "offset_mismatch"),
         ("x", b"x", 400, "bad_field"),
         ("", b"x", 400, "bad_field"),
         ("0", b"x" * 1000, 413, "too_large"),
@@ -124,7 +124,9 @@ def test_two_parts_do_not_come_at_once(client: TestClient) -> None:
     services = app_of(client).state.services
     key = services.store.uploads.find(made["upload"].rpartition("/")[2]).key
     with services.part_slots.hold(key):
-        assert send(client, made["upload"], 0, b"x").status_code == 429
+        answer = send(client, made["upload"], 0, b"x")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (423, "locked")
+        assert int(answer.headers["retry-after"]) > 0
     assert send(client, made["upload"], 0, b"x").status_code == 204
 
 
