@@ -22,6 +22,7 @@ from app.replay.passes import names_in_folder, names_of_history, suspect_passes
 from app.replay.proving import prove
 from app.replay.reduction import Reduction, reduce_module
 from app.replay.releases import ReleaseTable, try_releases
+from app.replay.search import OutOfBudget
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
 from app.service import Question, examine
@@ -197,12 +198,19 @@ class _Session:
             print("nothing to reduce: the failure does not come back")
             return int(baseline.kind != Kind.COMPILES)
 
-        def fails(text: bytes) -> bool:
-            variant = Variant(f"{len(text)} bytes", flags, replace(subject, data=text, form="text"))
-            return compared(self._laboratory.try_one(variant), signature).kind == Kind.SAME
+        def fails(texts: Sequence[bytes]) -> list[bool]:
+            subjects = (replace(subject, data=text, form="text") for text in texts)
+            variants = [Variant(f"{len(x.data)} bytes", flags, x) for x in subjects]
+            attempts = [result.attempt for result in self._laboratory.try_all(variants)]
+            if any(attempt is None for attempt in attempts):
+                raise OutOfBudget
+            return [compared(a, signature).kind == Kind.SAME for a in attempts if a is not None]
 
         found = reduce_module(
-            parse_module(subject.data), fails, lambda kind, size: complain(f"{size} left: {kind}")
+            parse_module(subject.data),
+            fails,
+            lambda kind, size: complain(f"{size} left: {kind}"),
+            at_once=self._laboratory.jobs,
         )
         if found is None:
             raise UsageError("the module as hloscope prints it does not fail so")

@@ -4,6 +4,7 @@ Given a parsed module, gives a `Draft`; `tidied` takes away whatever decides not
 edit need only cut one thread. What the program computes is not kept by edits, only by `tidied`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ _OF_THE_SIGNATURE = (
     "allow_spmd_sharding_propagation_to_parameters",
     "allow_spmd_sharding_propagation_to_output",
 )
+_NUMBER = re.compile(r"(?<=[\[,])\d++")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -40,6 +42,8 @@ class Line:
 
     def without(self, *keys: str) -> "Line":
         """The line without attributes of these names."""
+        if not any(name in keys for name, _ in self.attributes):
+            return self
         return replace(self, attributes=tuple(a for a in self.attributes if a[0] not in keys))
 
     @property
@@ -86,6 +90,12 @@ class Draft:
     def size(self) -> int:
         """Instructions of all computations."""
         return sum(len(block.lines) for block in self.blocks)
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """What a reduction makes less: instructions, then the sum of all numbers in shapes."""
+        shapes = (line.shape for block in self.blocks for line in block.lines)
+        return self.size, sum(int(n) for shape in shapes for n in _NUMBER.findall(shape))
 
     @property
     def by_name(self) -> dict[str, Block]:
@@ -172,6 +182,8 @@ def tuple_of(shapes: Iterable[str]) -> str:
 
 def renamed(line: Line, names: Mapping[str, str]) -> Line:
     """The line with operands called otherwise."""
+    if not any(name in names for name in line.operands):
+        return line
     return replace(line, operands=tuple(names.get(name, name) for name in line.operands))
 
 
@@ -208,6 +220,9 @@ def _living(block: Block) -> Block:
     if block.is_entry:
         kept = _numbered(kept)
     kept = [line.without("control-predecessors") for line in kept]
+    same = root == block.root and len(kept) == len(block.lines)
+    if same and all(new is old for new, old in zip(kept, block.lines, strict=True)):
+        return block
     return replace(block, lines=tuple(kept), root=root)
 
 
@@ -238,7 +253,8 @@ def _numbered(lines: list[Line]) -> list[Line]:
     number, made = 0, list[Line]()
     for line in lines:
         if line.opcode == "parameter":
-            line = replace(line, arguments=str(number))
+            if line.arguments != str(number):
+                line = replace(line, arguments=str(number))
             number += 1
         made.append(line)
     return made

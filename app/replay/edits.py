@@ -4,45 +4,26 @@ Cuts change what the program computes, never its types. Which of them keep the f
 compile can say.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from app.replay.draft import (
     Block,
     Draft,
     Line,
     Loop,
+    cone,
     elements_of,
     loops_of,
-    renamed,
     taken,
-    tidied,
     tuple_of,
 )
+from app.replay.kinds import Kind, Place, with_lines, with_names, without_layout
+from app.replay.sizes import SIZES
+from app.replay.structure import STRUCTURE
 
 _NUMBERS = ("f", "bf", "s", "u", "pred")
 _MADE_OF_NOTHING = ("parameter", "constant", "iota")
-
-Place = tuple[str, str]
-"""A computation and, in it, a line, or the number of an output or a carry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of cut: where it can be made, and how all of some places are made at once.
-
-    `is_by_name`: its places are lines by name, which other cuts do not count anew.
-    """
-
-    name: str
-    places: Callable[[Draft], tuple[Place, ...]]
-    made: Callable[[Draft, frozenset[Place]], Draft]
-    is_by_name: bool = True
-
-
-def cut(kind: Kind, draft: Draft, places: Iterable[Place]) -> Draft:
-    """The draft with these cuts, tidied."""
-    return tidied(kind.made(draft, frozenset(places)))
 
 
 def _outputs(draft: Draft) -> tuple[Place, ...]:
@@ -62,7 +43,7 @@ def _without_outputs(draft: Draft, places: frozenset[Place]) -> Draft:
         operands=tuple(root.operands[i] for i in kept),
         shape=tuple_of(shapes[i] for i in kept),
     )
-    return draft.with_blocks({entry.name: _with_lines(entry, {root.name: (shorter,)})})
+    return draft.with_blocks({entry.name: with_lines(entry, {root.name: (shorter,)})})
 
 
 def _carries(draft: Draft) -> tuple[Place, ...]:
@@ -99,40 +80,13 @@ def _frozen(draft: Draft, loop: Loop, numbers: set[int]) -> Draft:
             inner[number] = name
         operands[number] = inner[number]
     result = replace(loop.result, operands=tuple(operands))
-    body = _with_lines(loop.body, {result.name: (*added, result)})
+    body = with_lines(loop.body, {result.name: (*added, result)})
     outer = taken(loop.caller, loop.line.name)
     names = {
         name: loop.initial.operands[number] for name, number in outer.items() if number in numbers
     }
-    caller = _with_names(loop.caller, names)
+    caller = with_names(loop.caller, names)
     return draft.with_blocks({body.name: body, caller.name: caller})
-
-
-def _bypassable(draft: Draft) -> tuple[Place, ...]:
-    return tuple(
-        (block.name, line.name)
-        for block in draft.blocks
-        for line in block.lines
-        if _stand_in(block.by_name, line)
-    )
-
-
-def _stand_in(by_name: dict[str, Line], line: Line) -> str | None:
-    """An operand of the same shape, which may stand in the line's place."""
-    shape = _without_layout(line.shape)
-    same = (n for n in line.operands if n in by_name and _without_layout(by_name[n].shape) == shape)
-    return next(same, None)
-
-
-def _bypassed(draft: Draft, places: frozenset[Place]) -> Draft:
-    changed: dict[str, Block] = {}
-    for block in draft.blocks:
-        by_name, names = block.by_name, dict[str, str]()
-        for line in block.lines:
-            if (block.name, line.name) in places and (other := _stand_in(by_name, line)):
-                names[line.name] = names.get(other, other)
-        changed[block.name] = _with_names(block, names)
-    return draft.with_blocks(changed)
 
 
 def _inputs(draft: Draft) -> tuple[Place, ...]:
@@ -152,7 +106,7 @@ def _made_inputs(draft: Draft, places: frozenset[Place]) -> Draft:
         if (entry.name, line.name) in places
     }
     # `tidied` numbers them.
-    return draft.with_blocks({entry.name: _with_lines(entry, made)})
+    return draft.with_blocks({entry.name: with_lines(entry, made)})
 
 
 def _computed(draft: Draft) -> tuple[Place, ...]:
@@ -181,7 +135,7 @@ def _zeroed(draft: Draft, places: frozenset[Place]) -> Draft:
             for line in block.lines
             if (block.name, line.name) in places
         }
-        changed[block.name] = _with_lines(block, made)
+        changed[block.name] = with_lines(block, made)
     return draft.with_blocks(changed)
 
 
@@ -203,24 +157,130 @@ def _metadata(line: Line) -> tuple[tuple[str, str], ...]:
     return tuple(a for a in line.attributes if a[0] in ("metadata", "sharding"))
 
 
-def _without_layout(shape: str) -> str:
-    return shape.partition("{")[0] if not shape.startswith("(") else shape
+def _merged(draft: Draft) -> tuple[Place, ...]:
+    return tuple(
+        (loop.body.name, str(number)) for loop in loops_of(draft) for number in _doubles(loop)
+    )
 
 
-def _with_lines(block: Block, made: dict[str, tuple[Line, ...]]) -> Block:
-    lines = [new for line in block.lines for new in made.get(line.name, (line,))]
-    return replace(block, lines=tuple(lines))
+def _doubles(loop: Loop) -> dict[int, int]:
+    """Elements of the carry that have the shape of an earlier one, and which."""
+    first: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for number, shape in enumerate(elements_of(loop.line.shape)):
+        earlier = first.setdefault(without_layout(shape), number)
+        if earlier != number:
+            found[number] = earlier
+    return found
 
 
-def _with_names(block: Block, names: dict[str, str]) -> Block:
-    lines = tuple(renamed(line, names) for line in block.lines)
-    return replace(block, lines=lines, root=names.get(block.root, block.root))
+def _with_merged_carries(draft: Draft, places: frozenset[Place]) -> Draft:
+    for name in dict.fromkeys(block for block, _ in places):
+        loop = next(x for x in loops_of(draft) if x.body.name == name)
+        numbers = {old: new for old, new in _doubles(loop).items() if (name, str(old)) in places}
+        parameter, other = loop.body.parameter, loop.condition.parameter
+        assert parameter is not None
+        assert other is not None
+        seen = ((loop.caller, loop.line), (loop.body, parameter), (loop.condition, other))
+        changed = {block.name: _retaken(block, source.name, numbers) for block, source in seen}
+        draft = draft.with_blocks(changed)
+    return draft
+
+
+def _retaken(block: Block, name: str, numbers: Mapping[int, int]) -> Block:
+    """The block with other elements taken from the tuple `name`."""
+    made: dict[str, tuple[Line, ...]] = {}
+    for line in block.lines:
+        if line.opcode == "get-tuple-element" and line.operands[0] == name:
+            number = int(line.attribute("index"))
+            index = ("index", str(numbers.get(number, number)))
+            rest = tuple(
+                index if key == "index" else (key, value) for key, value in line.attributes
+            )
+            made[line.name] = (replace(line, attributes=rest),)
+    return with_lines(block, made)
+
+
+def _replacing(name: str, choice: Callable[[Block], dict[str, str]]) -> Kind:
+    """A cut that puts other lines of the same shape in the place of lines."""
+
+    def places(draft: Draft) -> tuple[Place, ...]:
+        return tuple((block.name, line) for block in draft.blocks for line in choice(block))
+
+    def made(draft: Draft, chosen: frozenset[Place]) -> Draft:
+        changed: dict[str, Block] = {}
+        for block in draft.blocks:
+            names: dict[str, str] = {}
+            for line, other in choice(block).items():
+                if (block.name, line) in chosen:
+                    # The choice goes down the block, so what stands in may itself be replaced.
+                    names[line] = names.get(other, other)
+            changed[block.name] = with_names(block, names)
+        return draft.with_blocks(changed)
+
+    return Kind(name, places, made, is_loss=True)
+
+
+def _operands(block: Block) -> dict[str, str]:
+    by_name = block.by_name
+    found = {line.name: _same_shape(by_name, line, line.operands) for line in block.lines}
+    return {name: other for name, other in found.items() if other is not None}
+
+
+def _origins(block: Block) -> dict[str, str]:
+    """Lines and the first line of their shape that they are made of."""
+    by_name, found = block.by_name, dict[str, str]()
+    order = {line.name: number for number, line in enumerate(block.lines)}
+    for line in block.lines:
+        made_of = cone(by_name, line.operands)
+        other = _same_shape(by_name, line, sorted(made_of, key=order.__getitem__))
+        if other is not None and other not in line.operands:
+            found[line.name] = other
+    return found
+
+
+def _earlier_lines(block: Block) -> dict[str, str]:
+    """Lines and the first line of the block that has their shape."""
+    first, found = dict[str, str](), dict[str, str]()
+    for line in block.lines:
+        other = first.setdefault(without_layout(line.shape), line.name)
+        if other != line.name and line.opcode != "parameter":
+            found[line.name] = other
+    return found
+
+
+def _same_shape(by_name: Mapping[str, Line], line: Line, names: Iterable[str]) -> str | None:
+    shape = without_layout(line.shape)
+    same = (n for n in names if n in by_name and without_layout(by_name[n].shape) == shape)
+    return next(same, None)
+
+
+def _roots(draft: Draft) -> tuple[Place, ...]:
+    entry = draft.entry
+    return tuple(
+        (entry.name, line.name)
+        for line in entry.lines
+        if line.name != entry.root and line.opcode not in _MADE_OF_NOTHING
+    )
+
+
+def _with_root(draft: Draft, places: frozenset[Place]) -> Draft:
+    """What is made first of the lines chosen is all that the program gives."""
+    entry = draft.entry
+    chosen = next((x.name for x in entry.lines if (entry.name, x.name) in places), entry.root)
+    return draft.with_blocks({entry.name: replace(entry, root=chosen)})
 
 
 KINDS: tuple[Kind, ...] = (
+    *SIZES,
+    Kind("what the program gives", _roots, _with_root),
     Kind("outputs", _outputs, _without_outputs, is_by_name=False),
+    *STRUCTURE,
     Kind("carries of loops", _carries, _with_frozen_carries, is_by_name=False),
-    Kind("inputs in place of what the program makes", _inputs, _made_inputs),
-    Kind("operands in place of what is made of them", _bypassable, _bypassed),
-    Kind("zeros", _computed, _zeroed),
+    Kind("carries merged", _merged, _with_merged_carries, is_by_name=False),
+    Kind("inputs in place of what the program makes", _inputs, _made_inputs, is_loss=True),
+    _replacing("origins in place of what is made of them", _origins),
+    _replacing("operands in place of what is made of them", _operands),
+    _replacing("earlier lines of the same shape", _earlier_lines),
+    Kind("zeros", _computed, _zeroed, is_loss=True),
 )

@@ -75,13 +75,13 @@ class Laboratory:
         self._compile = compile
         self._folder = folder
         self._deadline = time.monotonic() + seconds
-        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or len(os.sched_getaffinity(0))
         self._signature = signature
         self._told = told
 
     def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
         """Try them, as many at once as may be; the results stand in the order given."""
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(self.jobs) as pool:
             return tuple(pool.map(self._result, variants))
 
     def try_one(self, variant: Variant) -> Attempt:
