@@ -1,8 +1,5 @@
 """Copies of reports, whose reports they are, and when they have had their time."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from app.store import (
@@ -16,14 +13,9 @@ from app.store import (
     hash_of,
     is_owner_secret,
 )
+from store.conftest import Place, all_rows
 
 ANA, BEN = Owner("a" * 40), Owner("b" * 40)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "data") as opened:
-        yield opened
 
 
 def create(store: Store, owner: Owner | None = None, *, now: float = 1.0) -> Secrets:
@@ -60,13 +52,14 @@ def test_an_owner_can_tell_the_ids_of_their_reports_again(store: Store) -> None:
     assert not store.reports.is_owned_by(rows[0][1].key, BEN)
 
 
-def test_neither_ids_nor_secrets_of_owners_are_stored(store: Store) -> None:
+def test_neither_ids_nor_secrets_of_owners_are_stored(place: Place, store: Store) -> None:
     secrets = create(store, ANA)
     assert len(secrets.report_id) == 32
     store.close()
-    stored = b"".join(path.read_bytes() for path in store.folder.glob("hloscope.sqlite*"))
-    assert secrets.report_id.encode() not in stored
-    assert ANA.secret.encode() not in stored
+    stored = all_rows(place.database_file)
+    assert "run.log" in stored
+    assert secrets.report_id not in stored
+    assert ANA.secret not in stored
 
 
 @pytest.mark.parametrize(("text", "fits"), [("a" * 32, True), ("a" * 31, False), ("é" * 40, False)])

@@ -1,21 +1,21 @@
-import os
-import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import inspect, select
 
 from app.errors import UsageError
 from app.store import (
     Incoming,
     Job,
     NewReport,
+    NewShare,
     NoSpace,
     Problem,
     Question,
@@ -25,15 +25,10 @@ from app.store import (
     Store,
 )
 from app.store.database import migration_config, open_database
-from app.store.schema import metadata
+from app.store.schema import blob, metadata
+from store.conftest import Place, all_rows
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "data") as opened:
-        yield opened
 
 
 def received(store: Store, data: bytes) -> Incoming:
@@ -78,14 +73,13 @@ class TestReports:
         assert store.blobs.path(row.sha256).read_bytes() == b"dump"
         assert store.blobs.path(log.blob).read_bytes() == b"log"
 
-    def test_only_hashes_of_secrets_are_stored(self, store: Store) -> None:
+    def test_only_hashes_of_secrets_are_stored(self, place: Place, store: Store) -> None:
         secrets = create(store)
         assert len(secrets.report_id) == len(secrets.delete_token) == 32
-        store.close()
-        stored = b"".join(path.read_bytes() for path in store.folder.glob("hloscope.sqlite*"))
-        assert len(stored) > 1000
-        assert secrets.report_id.encode() not in stored
-        assert secrets.delete_token.encode() not in stored
+        stored = all_rows(place.database_file)
+        assert "dump.tar" in stored
+        assert secrets.report_id not in stored
+        assert secrets.delete_token not in stored
 
     def test_what_never_was_is_not_found(self, store: Store) -> None:
         assert store.reports.find("x" * 32) is None
@@ -177,37 +171,60 @@ class TestJobs:
         assert (row.state, row.attempt) == ("running", 1)
         assert (row.stage, row.done, row.total) == ("parsing", 3, 7)
 
-    def test_an_expired_lease_passes_on_and_fences_the_old_worker(self, store: Store) -> None:
+    def test_a_lease_taken_back_passes_on_and_fences_the_old_worker(self, store: Store) -> None:
         secrets = create(store)
         lost = claim(store, "lost", now=0.0, lease_s=10.0)
+        (lease,) = store.jobs.leases()
+        assert store.jobs.take_back(lease, now=11.0)
+        assert found(store, secrets).state == "queued"
         taken = claim(store, "other", now=11.0, lease_s=10.0)
         assert (taken.id, taken.attempt) == (lost.id, 2)
         late = received(store, b"late")
         assert not store.jobs.renew(lost, now=12.0, lease_s=10.0, progress=("x", 0, None))
         assert not store.jobs.finish(lost, late, {}, now=12.0)
         assert not store.jobs.fail(lost, Problem("x", "x"), now=12.0)
+        assert not store.jobs.lose(lost, now=12.0)
         store.jobs.give_back(lost)
         assert found(store, secrets).state == "running"
         assert store.jobs.finish(taken, received(store, b"bundle"), {"n": 1}, now=13.0)
         assert found(store, secrets).summary == {"n": 1}
         assert not store.blobs.has(late.sha256)
 
-    def test_the_third_lost_worker_is_the_last(self, store: Store) -> None:
+    def test_a_lease_that_was_renewed_is_not_taken_back(self, store: Store) -> None:
+        create(store)
+        job = claim(store, now=0.0)
+        (seen,) = store.jobs.leases()
+        assert store.jobs.renew(job, now=1.0, lease_s=10.0, progress=("x", 0, None))
+        assert not store.jobs.take_back(seen, now=2.0)
+
+    def test_the_third_lost_worker_is_the_last_and_harms_nobody_else(self, store: Store) -> None:
         secrets = create(store)
         for attempt in range(3):
-            assert claim(store, now=attempt * 20.0).attempt == attempt + 1
-        assert store.jobs.claim("worker", now=90.0, lease_s=10.0) is None
+            job = claim(store)
+            assert job.attempt == attempt + 1
+            assert store.jobs.renew(job, now=3.0, lease_s=9.0, progress=("parsing", 3, 7))
+            innocent = create(store)
+            assert store.jobs.lose(job, now=4.0)
+            assert found(store, innocent).state == "queued"
+            assert store.jobs.claim("w", now=5.0, lease_s=9.0, job_id=job.id + attempt + 1)
         row = found(store, secrets)
         assert row.state == "failed"
         assert row.problem is not None
         assert row.problem.code == "worker_lost"
+        assert "'parsing' (3 of 7)" in row.problem.message
+        assert store.jobs.waiting() == ()
 
-    def test_a_lost_job_does_not_hold_up_the_next(self, store: Store) -> None:
-        poisoned, innocent = create(store), create(store)
-        for attempt in range(3):
-            claim(store, now=attempt * 20.0)
-        assert claim(store, now=90.0).report_key == found(store, innocent).key
-        assert found(store, poisoned).state == "failed"
+    def test_a_small_job_is_found_behind_large_ones(self, store: Store) -> None:
+        large, small = create(store, b"x" * 1000), create(store, b"x" * 10)
+        held = found(store, large)
+        share = NewShare(held.key, "copy", {"redact": False}, None)
+        store.reports.create_share(share, now=2.0)
+        assert [each.bytes for each in store.jobs.waiting()] == [1000, 10, 1000]
+        job = store.jobs.claim("w", now=2.0, lease_s=9.0, most_bytes=10)
+        assert job is not None
+        assert job.report_key == found(store, small).key
+        assert store.jobs.claim("w", now=2.0, lease_s=9.0, most_bytes=10) is None
+        assert claim(store).report_key == held.key
 
     def test_giving_back_costs_no_attempt(self, store: Store) -> None:
         secrets = create(store)
@@ -224,7 +241,9 @@ class TestJobs:
         assert (row.state, row.problem, row.finished, row.is_over) == ("failed", problem, 3.0, True)
         assert store.jobs.count_open() == 0
 
-    def test_deleting_a_report_takes_its_job_from_the_worker(self, store: Store) -> None:
+    def test_deleting_a_report_takes_its_job_from_the_worker(
+        self, place: Place, store: Store
+    ) -> None:
         secrets = create(store)
         job = claim(store)
         store.reports.delete(found(store, secrets).key)
@@ -232,11 +251,11 @@ class TestJobs:
         bundle = received(store, b"bundle")
         assert not store.jobs.finish(job, bundle, {}, now=3.0)
         store.blobs.discard(bundle)
-        assert files_under(store.folder / "blobs") == []
+        assert place.blob_names() == []
 
 
 class TestBlobs:
-    def test_nothing_remains_of_what_was_not_finished(self, store: Store) -> None:
+    def test_nothing_remains_of_what_was_not_finished(self, place: Place, store: Store) -> None:
         def fail_midway() -> None:
             with store.blobs.receive() as writer:
                 writer.write(b"x" * (30 << 20))
@@ -246,22 +265,22 @@ class TestBlobs:
             fail_midway()
         with store.blobs.receive() as writer:
             writer.write(b"x")
-        assert files_under(store.folder / "blobs") == []
+        assert place.blob_names() == []
 
-    def test_kept_bytes_are_never_replaced(self, store: Store) -> None:
+    def test_kept_bytes_are_never_replaced(self, place: Place, store: Store) -> None:
         store.blobs.keep(received(store, b"abc"))
         (kept,) = store.blobs.kept()
-        os.utime(store.blobs.path(kept), (1, 1))
-        store.blobs.keep(received(store, b"abc"))
-        assert store.blobs.path(kept).stat().st_mtime == 1
-        assert files_under(store.folder / "blobs") == [kept]
+        forged = replace(received(store, b"xyz"), sha256=kept)
+        store.blobs.keep(forged)
+        assert b"".join(store.blobs.pieces(kept)) == b"abc"
+        assert place.blob_names() == [kept]
 
-    def test_discarding_twice_does_nothing(self, store: Store) -> None:
+    def test_discarding_twice_does_nothing(self, place: Place, store: Store) -> None:
         incoming = received(store, b"abc")
         store.blobs.discard(incoming)
         store.blobs.discard(incoming)
         store.blobs.delete("0" * 64)
-        assert files_under(store.folder / "blobs") == []
+        assert place.blob_names() == []
 
     def test_copies_a_file_in(self, store: Store, tmp_path: Path) -> None:
         file = tmp_path / "file"
@@ -270,8 +289,8 @@ class TestBlobs:
         store.blobs.keep(incoming)
         assert store.blobs.path(incoming.sha256).read_bytes() == file.read_bytes()
 
-    def test_the_floor_is_not_lent(self, tmp_path: Path) -> None:
-        with Store(tmp_path / "full", floor_bytes=1 << 60) as store:
+    def test_the_floor_is_not_lent(self, place: Place) -> None:
+        with place.open("full", floor_bytes=1 << 60) as store:
             assert store.blobs.room() == 0
 
     @pytest.mark.parametrize("fails_at", ["write", "close"])
@@ -304,9 +323,9 @@ class FullDisk:
 
 
 class TestFolder:
-    def test_a_second_server_is_refused(self, store: Store) -> None:
+    def test_a_second_server_in_one_folder_is_refused(self, place: Place, store: Store) -> None:
         with pytest.raises(UsageError, match="in use") as caught:
-            Store(store.folder)
+            place.open()
         assert caught.value.code == "data_dir_in_use"
 
     def test_starting_again_queues_what_was_running(self, tmp_path: Path) -> None:
@@ -354,21 +373,47 @@ class TestFolder:
 
 
 class TestMigrations:
-    def test_make_exactly_the_tables_the_code_knows(self, tmp_path: Path) -> None:
-        engine = open_database(tmp_path / "db")
+    def test_make_exactly_the_tables_the_code_knows(self, place: Place) -> None:
+        place.open().close()
+        engine = open_database(place.database_file)
         with engine.begin() as connection:
             context = MigrationContext.configure(connection, opts={"compare_type": True})
             assert compare_metadata(context, metadata) == []
         engine.dispose()
 
-    def test_go_down_and_up_again(self, tmp_path: Path) -> None:
-        engine = open_database(tmp_path / "db")
+    def test_go_down_and_up_again(self, place: Place) -> None:
+        place.open().close()
+        engine = open_database(place.database_file)
         with engine.begin() as connection:
             command.downgrade(migration_config(connection), "base")
+        with engine.begin() as connection:
+            assert inspect(connection).get_table_names() == ["alembic_version"]
         engine.dispose()
-        engine = open_database(tmp_path / "db")
+        engine = open_database(place.database_file)
+        with engine.begin() as connection:
+            assert {"report", "attachment", "job"} <= set(inspect(connection).get_table_names())
         engine.dispose()
-        with sqlite3.connect(tmp_path / "db") as connection:
-            names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        connection.close()
-        assert {"report", "attachment", "job"} <= names
+
+    def test_blobs_of_older_reports_are_written_down(self, place: Place) -> None:
+        with place.open() as store:
+            create(store, b"shared", b"one")
+            create(store, b"shared", b"another")
+        engine = open_database(place.database_file)
+        with engine.begin() as connection:
+            command.downgrade(migration_config(connection), "0002")
+        engine.dispose()
+        engine = open_database(place.database_file)
+        with engine.begin() as connection:
+            sizes = connection.scalars(select(blob.c.bytes).order_by(blob.c.bytes)).all()
+        engine.dispose()
+        assert sizes == [3, 6, 7]
+
+    def test_a_newer_schema_is_refused(self, place: Place) -> None:
+        place.open().close()
+        engine = open_database(place.database_file)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        engine.dispose()
+        with pytest.raises(UsageError, match="another version") as caught:
+            open_database(place.database_file)
+        assert caught.value.code == "database_version"
