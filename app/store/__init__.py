@@ -23,9 +23,11 @@ from app.store.rows import (
 )
 from app.store.secret import Owner, ReportKeys, Secrets, hash_of, is_owner_secret, secrets_of
 from app.store.store import Store
+from app.store.tokens import SCOPES, Scope, TokenRow, is_token
 from app.store.uploads import UploadRow
 
 __all__ = [
+    "SCOPES",
     "Attachment",
     "BlobWriter",
     "Blobs",
@@ -43,13 +45,16 @@ __all__ = [
     "ReceivedFile",
     "ReportKeys",
     "ReportRow",
+    "Scope",
     "Secrets",
     "Store",
     "StoreUnavailable",
     "Swept",
+    "TokenRow",
     "UploadRow",
     "Waiting",
     "hash_of",
     "is_owner_secret",
+    "is_token",
     "secrets_of",
 ]

@@ -3,15 +3,16 @@
 A blob lives as long as an attachment names it; the ledger sees to that.
 """
 
+import time
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
 
-from app.store.database import reading
+from app.store.database import insert_missing, reading
 from app.store.ledger import Ledger
 from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
-from app.store.schema import attachment, job, owned, report, share
+from app.store.schema import attachment, gone, job, owned, report, share
 from app.store.secret import (
     Owner,
     ReportKeys,
@@ -21,6 +22,8 @@ from app.store.secret import (
     new_secrets,
     secrets_of,
 )
+
+_GONE_KNOWN_S = 90 * 86400.0
 
 
 class Reports:
@@ -198,9 +201,20 @@ class Reports:
             held = connection.scalars(
                 select(attachment.c.blob).where(attachment.c.report_key.in_(keys))
             ).all()
-            gone = connection.execute(delete(report).where(report.c.key.in_(keys))).rowcount
+            _note_gone(connection, keys)
+            deleted = connection.execute(delete(report).where(report.c.key.in_(keys))).rowcount
         self._ledger.drop(held)
-        return bool(gone)
+        return bool(deleted)
+
+    def was_of(self, report_id: str, *, token: str, owner: Owner | None) -> bool:
+        """There was a report of this id, and token or owner were its own."""
+        with self._reading.connect() as connection:
+            row = connection.execute(
+                select(gone).where(gone.c.key == hash_of(report_id))
+            ).one_or_none()
+        if row is None:
+            return False
+        return row.owner_key == hash_of(token) or (owner is not None and row.owner == owner.key)
 
     def expire(self, *, before: float | None = None, now: float | None = None) -> int:
         """Delete what has had its time; says how many.
@@ -212,7 +226,27 @@ class Reports:
         due += [report.c.expires <= now] if now is not None else []
         with self._reading.connect() as connection:
             old = connection.scalars(select(report.c.key).where(or_(*due))).all() if due else ()
+        if now is not None:
+            with self._engine.begin() as connection:
+                connection.execute(delete(gone).where(gone.c.since < now - _GONE_KNOWN_S))
         return sum(self.delete(key) for key in old)
+
+
+def _note_gone(connection: Connection, keys: list[str]) -> None:
+    # Whoever had a report is told that it is gone, and not that it never was.
+    known = select(report.c.key, report.c.owner_key, owned.c.owner).outerjoin(
+        owned, owned.c.report_key == report.c.key
+    )
+    rows = connection.execute(known.where(report.c.key.in_(keys))).all()
+    since = time.time()
+    insert_missing(
+        connection,
+        gone,
+        [
+            {"key": row.key, "owner_key": row.owner_key, "owner": row.owner or "", "since": since}
+            for row in rows
+        ],
+    )
 
 
 def _insert_report(

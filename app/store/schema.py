@@ -69,6 +69,29 @@ upload = Table(
     Column("length", BigInteger, nullable=False),
     Column("expires", Float(53), nullable=False),
     Column("wish", JSON, nullable=False),
+    Column("sender", String(64), nullable=False, server_default=""),
+    Index("ix_upload_sender", "sender"),
+)
+
+token = Table(
+    "token",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("label", Text, nullable=False),
+    Column("scopes", String(64), nullable=False),
+    Column("created", Float(53), nullable=False),
+    Column("expires", Float(53)),
+    Column("revoked", Float(53)),
+    Column("used", Float(53)),
+)
+
+gone = Table(
+    "gone",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("owner_key", String(64), nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("since", Float(53), nullable=False),
 )
 
 blob = Table(

@@ -18,6 +18,7 @@ from app.store.database import open_database
 from app.store.jobs import JobQueue
 from app.store.ledger import DEFAULT_GRACE_S, Ledger
 from app.store.reports import Reports
+from app.store.tokens import Tokens
 from app.store.uploads import Uploads
 
 
@@ -28,6 +29,7 @@ class Store:
         reports: rows about reports.
         jobs: the queue.
         blobs: bytes.
+        tokens: of programs that speak to the server.
         ledger: which blobs are kept, and for whom.
         uploads: dumps that arrive in parts.
         folder: what is this process's own: scratch space, copies of blobs, parts of uploads.
@@ -73,6 +75,7 @@ class Store:
                 self.ledger = Ledger(self._engine, self.blobs, grace_s=grace_s)
                 self.reports = Reports(self._engine, self.ledger)
                 self.jobs = JobQueue(self._engine, self.ledger)
+                self.tokens = Tokens(self._engine)
                 self.uploads = Uploads(self._engine, self.folder / "uploads")
                 if not is_guest:
                     self._tidy_up()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine, delete, func, insert, select
 
 from app.store.database import reading
 from app.store.faults import NoSpace
@@ -44,16 +44,24 @@ class Uploads:
         self._reading = reading(engine)
         self._folder = folder
 
-    def create(self, length: int, wish: dict[str, Any], *, expires: float) -> str:
-        """Begin an upload; gives its id."""
+    def create(self, length: int, wish: dict[str, Any], *, expires: float, sender: str = "") -> str:
+        """Begin an upload of `sender`, of whom a hash is stored; gives its id."""
         upload_id = new_secret()
         key = hash_of(upload_id)
         self.path(key).touch()
         with self._engine.begin() as connection:
             connection.execute(
-                insert(upload).values(key=key, length=length, expires=expires, wish=wish)
+                insert(upload).values(
+                    key=key, length=length, expires=expires, wish=wish, sender=hash_of(sender)
+                )
             )
         return upload_id
+
+    def count_open(self, sender: str) -> int:
+        """How many uploads of `sender` have begun and not ended."""
+        theirs = select(func.count()).where(upload.c.sender == hash_of(sender))
+        with self._reading.connect() as connection:
+            return connection.scalar(theirs) or 0
 
     def find(self, upload_id: str) -> UploadRow | None:
         """The upload of this id, unless it never was or is gone."""
