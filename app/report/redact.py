@@ -15,7 +15,8 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -33,7 +34,8 @@ from app.model.report import (
 )
 from app.report.redact_hlo import Payloads
 from app.report.redact_names import ChosenNames
-from app.report.redact_places import Places, Words
+from app.report.redact_places import Places
+from app.report.redact_standins import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Redactor:
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
         changed: dict[str, Any] = {}
-        for name in _open_fields(type(value)):
+        for name in open_fields(type(value)):
             old = getattr(value, name)
             if isinstance(old, str):
                 changed[name] = self._field(value, name, old)
@@ -144,7 +146,9 @@ class Redactor:
                 changed |= {"name": input_name(value.name), "sha256": ""}
             case Environment():
                 changed["flags"] = {
-                    self.text(name): self._chosen.replace(self._places.replace_flag(name, text))
+                    self.text(name): self._chosen.replace_flag(
+                        name, self._places.replace_flag(name, text)
+                    )
                     for name, text in value.flags.items()
                 }
             case _:
@@ -174,13 +178,19 @@ _MEMBERS: frozenset[tuple[type, str]] = frozenset(
 
 
 @functools.cache
-def _open_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+def open_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """The fields whose text may be anything: not those that hold one of a few words of ours."""
     return tuple(
         field.name
         for field in msgspec.structs.fields(kind)
-        if get_origin(field.type) is not Literal and field.name not in ("rule", "fingerprint")
+        if not _is_of_few_words(field.type) and field.name not in ("rule", "fingerprint")
     )
+
+
+def _is_of_few_words(kind: object) -> bool:
+    """`Literal[...]`, or that or None."""
+    choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return any(get_origin(each) is Literal for each in choices)
 
 
 def input_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """What HLO carries along that is no program: the values of constants, and payloads.
 
 Takes a text, whole or a line of it, and gives one that reads the same: arrays become `{...}`, which
-is XLA's own way to leave them out; a long decimal fraction is rounded; strings that a kernel, a
+is XLA's own way to leave them out; a long number is rounded towards zero; strings that a kernel, a
 library call or a frontend keeps for itself become words. Line ends stay where they are.
 """
 
@@ -10,20 +10,24 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from app.report.redact_places import Words
+from app.report.redact_standins import Words
 from hlo_parser.possessive import compile_pattern
 
 _CONSTANT = " constant("
 _FRACTION = compile_pattern(r"-?\d++\.\d++(?:e[+-]?\d++)?|-?\d++e[+-]?\d++", re.I)
+_WHOLE = compile_pattern(r"(?<![\w.])-?\d{5,}+(?![\w.])")
 _DIGITS_KEPT = 2
 _DIGITS_PLAIN = 3
-_HOLDER = compile_pattern(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"{])")
-# A text never breaks a line within a string.
-_STRING = compile_pattern(r'"(?:[^"\\\n]++|\\[^\n])*+"')
-_ANY_STRING = compile_pattern(r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"')
+_MOST_DIGITS = 20
+_HOLDER = compile_pattern(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"'{])")
+# A text never breaks a line within a string. XLA quotes twice; what quotes a line of it may not.
+_STRING = compile_pattern(r'"(?:[^"\\\n]++|\\[^\n])*+"|\'(?:[^\'\\\n]++|\\[^\n])*+\'')
+_ANY_STRING = compile_pattern(
+    r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"|(?<![A-Za-z0-9])b?\'((?:[^\'\\\n]++|\\[^\n])*+)\''
+)
 _LONG = 256
 _BASE64 = compile_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
-_ENTRY = compile_pattern(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+")')
+_ENTRY = compile_pattern(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+"|\'(?:[^\'\\\n]++|\\[^\n])*+\')')
 # Keys of attributes that XLA, JAX and Shardy write themselves, in `frontend_attributes`.
 _OWN_KEY = compile_pattern(
     r"_?xla[._]\w.*|sdy\..*|_scheduling.*|mhlo\..*|inlineable|fingerprint_.*"
@@ -61,7 +65,9 @@ class Payloads:
         done = 0
         for match in _ANY_STRING.finditer(text):
             if match.end() - match.start() > _LONG and not match[1]:
-                kept += [text[done : match.start()], f'"{self._payload(match[2])}"']
+                inner = match[2] if match[2] is not None else match[3]
+                at = text.index(inner, match.start())
+                kept += [text[done:at], self._payload(inner), text[at + len(inner) : match.end()]]
                 done = match.end()
         return "".join(kept) + text[done:] if kept else text
 
@@ -81,7 +87,7 @@ class Payloads:
 
     def _literal(self, literal: str) -> str:
         if "{" not in literal and '"' not in literal:
-            return _FRACTION.sub(self._rounded, literal)
+            return _WHOLE.sub(self._cut, _FRACTION.sub(self._rounded, literal))
         if literal.strip() == "{...}":
             return literal
         return self._words.note("constant", literal, "{...}") + "\n" * literal.count("\n")
@@ -93,6 +99,17 @@ class Payloads:
         if len(digits) <= _DIGITS_PLAIN or _is_power_of_two(value):
             return written
         return self._words.note("number", written, f"{value:.{_DIGITS_KEPT}g}")
+
+    def _cut(self, match: re.Match[str]) -> str:
+        """A long whole number with its first digits alone; what it is counted in stays in range."""
+        written = match[0]
+        digits = written.lstrip("-")
+        value = int(digits) if len(digits) <= _MOST_DIGITS else 0
+        if len(digits.strip("0")) <= _DIGITS_PLAIN or _is_next_to_power_of_two(value):
+            return written
+        sign = written[: -len(digits)]
+        shown = sign + digits[:_DIGITS_KEPT] + "0" * (len(digits) - _DIGITS_KEPT)
+        return self._words.note("number", written, shown)
 
     # ---- payloads --------------------------------------------------------------------------------
 
@@ -111,7 +128,7 @@ class Payloads:
     def _held(self, key: str, value: str) -> str:
         if key == "frontend_attributes":
             return _ENTRY.sub(self._entry, value)
-        if value.startswith('"'):
+        if value.startswith(('"', "'")):
             return self._quoted(value)
         changed = self._json(value)
         return self._torn(value) if changed is None else changed
@@ -122,7 +139,8 @@ class Payloads:
         done = 0
         for match in _STRING.finditer(value):
             is_key = value.startswith(":", match.end())
-            shown = match[0] if is_key else f'"{self._value(match[0][1:-1])}"'
+            quote = match[0][0]
+            shown = match[0] if is_key else f"{quote}{self._value(match[0][1:-1])}{quote}"
             kept += [value[done : match.start()], shown]
             done = match.end()
         rest = value[done:]
@@ -131,14 +149,17 @@ class Payloads:
     def _quoted(self, value: str) -> str:
         if len(value) == 2:
             return value
+        quote = value[0]
         try:
-            inner: object = json.loads(value)
+            inner: object = json.loads(value) if quote == '"' else value[1:-1]
         except ValueError:
             inner = ""
         changed = self._json(inner) if isinstance(inner, str) and inner[:1] == "{" else None
         if changed is None:
-            return f'"{self._payload(value)}"'
-        return value if changed == inner else json.dumps(changed)
+            return f"{quote}{self._payload(value)}{quote}"
+        if changed == inner:
+            return value
+        return json.dumps(changed) if quote == '"' else f"'{changed}'"
 
     def _json(self, text: str) -> str | None:
         """The same object with words in place of what is not plain; None where it is no JSON."""
@@ -156,7 +177,7 @@ class Payloads:
         if _OWN_KEY.fullmatch(key) and len(value) <= _MAX_OWN_VALUE:
             return match[0]
         changed = self._value(value[1:-1])
-        return match[0] if changed == value[1:-1] else f'{key}="{changed}"'
+        return match[0] if changed == value[1:-1] else f"{key}={value[0]}{changed}{value[0]}"
 
     def _value(self, value: str) -> str:
         return value if _PLAIN_VALUE.fullmatch(value) else self._payload(value)
@@ -173,12 +194,17 @@ def _with_strings(value: object, change: Callable[[str], str]) -> object:
     return value
 
 
+def _is_next_to_power_of_two(value: int) -> bool:
+    """A power of two, or one more or less: what a mask, a range or the end of a type is."""
+    return any(each > 0 and each & (each - 1) == 0 for each in (value - 1, value, value + 1))
+
+
 def _is_power_of_two(value: float) -> bool:
     numerator, denominator = value.as_integer_ratio() if abs(value) < float("inf") else (0, 1)
     return abs(numerator) == 1 and denominator & (denominator - 1) == 0
 
 
-_BRACKETS = compile_pattern(r'[(){}"\n]')
+_BRACKETS = compile_pattern(r"[(){}\"'\n]")
 
 
 def _end_of_literal(text: str, start: int) -> int:
@@ -189,9 +215,12 @@ def _end_of_literal(text: str, start: int) -> int:
     depth, braces, at = 1, 0, start
     while (match := _BRACKETS.search(text, at)) is not None:
         sign, at = match[0], match.end()
-        if sign == '"':
+        if sign in "\"'":
             string = _STRING.match(text, match.start())
             if string is None:
+                # An apostrophe may stand for itself.
+                if sign == "'":
+                    continue
                 return len(text)
             at = string.end()
         elif sign == "\n":
@@ -208,15 +237,17 @@ def _end_of_literal(text: str, start: int) -> int:
 
 def _end_of_value(text: str, start: int) -> int:
     """Where the string or the braces end that begin at `start`; the line's end if they do not."""
-    if text[start] == '"':
+    if text[start] in "\"'":
         string = _STRING.match(text, start)
         return string.end() if string else _line_end(text, start)
     depth, at = 0, start
     while (match := _BRACKETS.search(text, at)) is not None:
         sign, at = match[0], match.end()
-        if sign == '"':
+        if sign in "\"'":
             string = _STRING.match(text, match.start())
             if string is None:
+                if sign == "'":
+                    continue
                 break
             at = string.end()
         elif sign == "\n":

@@ -6,7 +6,7 @@ names of computations of them. A name that is a word of HLO or of JAX says nothi
 
 import re
 
-from app.report.redact_places import Words
+from app.report.redact_standins import Words
 from app.report.redact_words import PUBLIC_WORDS
 from hlo_parser.possessive import compile_pattern
 
@@ -14,6 +14,10 @@ _OP_NAME = compile_pattern(r'\bop_name="((?:[^"\\\n]++|\\[^\n])*+)"')
 _IDENTIFIER = compile_pattern(r"[A-Za-z_]\w*")
 _FUNCTIONS = compile_pattern(r"^FunctionNames\n((?:\d++ [^\n]*+\n)++)", re.M)
 _FUNCTION = compile_pattern(r'^\d++ "([^"\n]*+)"', re.M)
+# The axes of a mesh in Shardy's attributes: `<["fsdp"=4]>`, `[{"fsdp"}]`; XLA escapes quotes.
+_AXIS = re.compile(r'(?<=[\[{, ])\\?"([A-Za-z_]\w*)\\?"(?=[=,}:])')
+# Patterns by which flags choose modules and passes hold parts of names.
+_PATTERN_FLAG = re.compile(r"(xla_\w{1,80}_re\s?[=:]\s?[\"']?)([^\s\"',;]+)")
 _PREFIXES = ("jit_", "pmap_", "pjit_", "xla_")
 # Absolute ones are `redact_places.py`'s matter.
 _SOURCE = compile_pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|pyx|ipynb)\b")
@@ -32,6 +36,9 @@ class ChosenNames:
         """Note the names in a text."""
         if self._op_names and "op_name=" in text:
             for name in _OP_NAME.findall(text):
+                self.learn_name(name)
+        if self._op_names and "sdy." in text:
+            for name in _AXIS.findall(text):
                 self.learn_name(name)
         if (self._op_names or self._source) and "FunctionNames" in text:
             for table in _FUNCTIONS.findall(text):
@@ -54,9 +61,20 @@ class ChosenNames:
         """The text with words in place of those names."""
         if self._source and (".py" in text or ".ipynb" in text):
             text = _SOURCE.sub(self._file, text)
+        if self._op_names and "_re" in text:
+            text = _PATTERN_FLAG.sub(lambda match: match[1] + self._pattern(match[2]), text)
         if not self._chosen:
             return text
         return _IDENTIFIER.sub(self._named, text)
+
+    def replace_flag(self, name: str, value: str) -> str:
+        """The value of a flag."""
+        if self._op_names and value and name.endswith("_re"):
+            return self._pattern(value)
+        return self.replace(value)
+
+    def _pattern(self, value: str) -> str:
+        return value if value == ".*" else self._words.put("pattern", value)
 
     def _named(self, match: re.Match[str]) -> str:
         word = match[0]

@@ -1,19 +1,18 @@
-"""Where a text names a place outside the program: paths, addresses, hosts, people, secrets.
+"""Where a text names a place outside the program: paths and addresses, and who and what is there.
 
-`Places` gives each of them a word to stand for it, the same wherever it appears, so that texts
-which were equal stay equal and those which differed stay different. Lines are neither added nor
-taken away. What is public stays: the folders of the system and of Python, well-known packages,
-XLA's own sources, the addresses of public projects.
+`Places` gives each of them a word to stand for it. Lines are neither added nor taken away. What is
+public stays: the folders of the system and of Python, well-known packages, XLA's own sources, the
+addresses of public projects. A source file keeps its name and loses its folders, relative ones
+too. People, hosts and credentials are the matter of `redact_people` and `redact_secrets`.
 """
 
-import ipaddress
 import re
-from collections import Counter
 
+from app.report.redact_people import People
+from app.report.redact_secrets import Secrets
+from app.report.redact_standins import Words
 from app.report.redact_words import PUBLIC_WORDS
 from hlo_parser.possessive import compile_pattern
-
-Kind = str
 
 # A part of a path: none of the signs that end one in logs, in HLO or in JSON.
 _PART = r"[^\s/\\\"'`<>|:;,(){}\[\]=*?]++"
@@ -23,7 +22,7 @@ _QUOTED = compile_pattern(
 )
 # Of `//` the first slash starts nothing; behind a word or a bracket it divides. HLO numbers the
 # elements of long tuples: `/*index=5*/f32[8]{0}`.
-_POSIX = compile_pattern(rf"/(?<![\w.)\]}}/%<&~+*-]/)(?!/)(?:{_PART}/)*+{_PART}/?")
+_POSIX = compile_pattern(rf"/(?<![\w.)\]}}/%&~+*-]/)(?!/)(?:{_PART}/)*+{_PART}/?")
 _TILDE = compile_pattern(rf"~(?<![\w/~]~)[\w.-]*+/(?:{_PART}/)*+(?:{_PART})?")
 _DRIVE = compile_pattern(
     r"(?<![A-Za-z0-9_])[A-Za-z]:(?:\\{1,4}|/)(?![/\s])[^\s\"'`<>|;,(){}\[\]=*?:]*+"
@@ -33,41 +32,23 @@ _UNROOTED_HOME = compile_pattern(
     rf"(?<![\w/.-])(?:home|Users)/({_PART})/(?:{_PART}/)*+(?:{_PART})?"
 )
 _ADDRESS = compile_pattern(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'`<>\\)\]},]++")
-_AT = compile_pattern(r"(?<![\w.%+-])([A-Za-z0-9][\w.%+-]*+)@([A-Za-z0-9](?:[\w-]|\.(?=\w))*+)")
-_SECRET = compile_pattern(
-    r"(?<![A-Za-z0-9])(?:ghp|gho|ghs|ghu|github_pat|glpat|hf|sk|xox[abpr])[_-][A-Za-z0-9_-]{16,}+"
-    r"|(?<![A-Za-z0-9])A(?:KI|SI)A[0-9A-Z]{16}(?![0-9A-Z])"
-    r"|(?<![\w-])eyJ[\w-]{8,}+\.[\w-]+(?:\.[\w-]+)?"
-    r"|(?<=earer )[A-Za-z0-9._~+/=-]{12,}+"
+# Names of resources of clouds, and of images of containers.
+_RESOURCE = compile_pattern(
+    r"(?<![\w/.-])(?:arn:[a-z-]{1,16}:[^\s\"'`<>(){},]++"
+    r"|projects/[\w-]+/(?:zones|locations|regions|secrets|instances|global)\b[^\s\"'`<>(){},:]*+"
+    r"|(?:[a-z0-9-]{1,63}\.)+(?:io|dev|com|net|org|ai|cloud)(?::\d{2,5})?/[^\s\"'`<>(){},]++)"
 )
-_NAMED_SECRET = compile_pattern(
-    r"((?<![A-Za-z0-9])[A-Z0-9_]{0,64}(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY)"
-    r"[A-Z0-9_]{0,64}[\"']?\s?[=:]\s?[\"']?)([^\s\"',;]+)"
-    r"|((?:password|passwd|api_key|secret_key|access_key|secret)[\"']?\s?[=:]\s?[\"']?)"
-    r"([^\s\"',;(){}]+)"
+_UNC = compile_pattern(rf"(?<![\w:/.)\]}}*])//(?=[A-Za-z])(?:{_PART}/)++{_PART}")
+# The name of a source file as HLO, MLIR and Python's tracebacks quote it, without a root.
+_QUOTED_SOURCE = compile_pattern(
+    r"((?:source_file=|^\s*+\d++ |\bFile |\bloc\()\\?\")"
+    r"(?![/~<]|[A-Za-z]:[\\/])([^\"\n]*?[/\\][^\"\n\\/]++)(?=\\?\")",
+    re.M,
 )
-_NAMED_USER = compile_pattern(
-    r"(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME)\s?[=:]\s?[\"']?([\w.-]+)"
+_SEPARATOR = r"(?:/|\\{1,2})"
+_RELATIVE = compile_pattern(
+    rf"(?<![\w/\\.~-])(?:[\w.-]++{_SEPARATOR})++[\w.-]+\.(?:pyi?|pyx|ipynb)(?![\w/\\])"
 )
-_NAMED_HOST = compile_pattern(
-    r"(?<![A-Za-z0-9_])(?:HOSTNAME|[Hh]ost_?name|host name)\s?[=:]\s?[\"']?([A-Za-z0-9][\w.-]*\w)"
-    r"|(?<![\w.])on host ([A-Za-z0-9][\w.-]*\w)"
-)
-_TOP = "com|net|org|edu|gov|mil|internal|corp|lan|local|localdomain|intra|intranet|cloud|svc"
-_DOMAIN = compile_pattern(rf"(?<![\w.%/-])(?:[A-Za-z0-9-]{{1,63}}\.)+(?:{_TOP})(?![\w-]|\.\w)")
-_SECRET_SIGNS = tuple(
-    "ghp gho ghs ghu github_pat glpat hf_ hf- sk- sk_ xox AKIA ASIA eyJ earer".split()
-)
-_NAMED_SECRET_SIGNS = tuple(
-    "TOKEN SECRET PASSW CREDENTIAL KEY passw api_key secret access_key".split()
-)
-_DOMAIN_SIGNS = tuple(f".{top}" for top in _TOP.split("|"))
-_IPV4 = compile_pattern(r"(?<![\w.%-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
-_IPV6 = compile_pattern(
-    r"(?<![\w:.%-])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:)[0-9A-Fa-f:]{3,45}+(?![\w.%-])"
-)
-_COLONS = compile_pattern(r":[0-9A-Fa-f]{0,4}:")
-_MAC = compile_pattern(r"(?<![\w:-])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![\w:-])")
 _PATH_FLAG = compile_pattern(
     r"((?<![A-Za-z0-9])(?:xla|tf|jax)_[a-z0-9_]*"
     r"(?:_to|_dir|_directory|_path|_paths|_file|_files|_cache|_uri|_url)"
@@ -97,45 +78,11 @@ _PUBLIC_ADDRESS = compile_pattern(
     r"NVIDIA|ROCm|pytorch)/|docs\.jax\.dev|jax\.readthedocs\.io|openxla\.org|docs\.nvidia\.com|"
     r"docs\.python\.org|docs\.oasis-open\.org|json\.schemastore\.org)"
 )
-_ORDINARY_USERS = frozenset(
-    "root user users ubuntu debian runner jenkins build builder admin administrator nobody vscode"
-    " jovyan coder ec2 ec2-user me you test tester guest default main docker jax dev work".split()
+# What XLA, Python and public packages write without a root.
+_PUBLIC_RELATIVE = re.compile(
+    r"(?:(?:.*/)?(?:site|dist)-packages/)?(?:" + "|".join(sorted(_PUBLIC_PACKAGES)) + r")/.*"
+    r"|(?:external/)?(?:xla|tsl|llvm|mlir|absl|com_google_absl|third_party)/.*|lib/python3.*"
 )
-_ORDINARY_HOSTS = frozenset(("localhost", "local", "host", "none", "unknown"))
-
-
-class Words:
-    """What stands for what, by kind, and how often it was put there."""
-
-    def __init__(self) -> None:
-        self.shown: dict[tuple[Kind, str], str] = {}
-        self.used: Counter[tuple[Kind, str]] = Counter()
-        self._last: Counter[Kind] = Counter()
-        self._words: set[str] = set()
-
-    def known(self, kind: Kind, original: str) -> str:
-        """The word for `original`, without counting it as put anywhere."""
-        word = self.shown.get((kind, original))
-        if word is None:
-            self._last[kind] += 1
-            word = self.shown[kind, original] = f"{kind}{self._last[kind]}"
-            self._words.add(word)
-        return word
-
-    def is_word(self, text: str) -> bool:
-        """It stands for something."""
-        return text in self._words
-
-    def put(self, kind: Kind, original: str) -> str:
-        """The word for `original`, which goes into a text now."""
-        self.used[kind, original] += 1
-        return self.known(kind, original)
-
-    def note(self, kind: Kind, original: str, shown: str) -> str:
-        """Count that `shown`, which is no word of ours, goes into a text for `original`."""
-        self.used[kind, original] += 1
-        self.shown[kind, original] = shown
-        return shown
 
 
 class Places:
@@ -148,63 +95,42 @@ class Places:
         self._words = words
         self._hides_source = hides_source
         self.kept_sources: set[str] = set()
-        self._people: dict[str, tuple[Kind, str]] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._people = People(words)
+        self._secrets = Secrets(words)
 
     def learn(self, text: str) -> None:
         """Note whose names stand in `text`; they are replaced wherever they stand bare."""
         if "/" in text or "\\" in text:
             for found in (*_QUOTED.findall(text), *_POSIX.findall(text), *_DRIVE.findall(text)):
-                self._learn_home(_with_slashes(found))
+                home = _HOME.match(_with_slashes(found))
+                if home:
+                    self._people.learn_user(home[1])
             for found in _UNROOTED_HOME.finditer(text):
-                self._learn_user(found[1])
+                self._people.learn_user(found[1])
         if "~" in text:
             for found in _TILDE.findall(text):
-                self._learn_user(found[1:].partition("/")[0])
-        if "@" in text:
-            for found in _AT.finditer(text):
-                self._learn_user(found[1])
-                self._learn_host(found[2])
-        self._learn_named(text)
-
-    def _learn_named(self, text: str) -> None:
-        if "USER" in text or "LOGNAME" in text:
-            for found in _NAMED_USER.finditer(text):
-                self._learn_user(found[1])
-        if "ost" in text or "HOSTNAME" in text:
-            for found in _NAMED_HOST.finditer(text):
-                self._learn_host(found[1] or found[2])
-        if any(sign in text for sign in _DOMAIN_SIGNS):
-            for found in _DOMAIN.finditer(text):
-                self._learn_host(found[0])
+                self._people.learn_user(found[1:].partition("/")[0])
+        if "://" in text:
+            for found in _ADDRESS.findall(text):
+                if not _PUBLIC_ADDRESS.match(found):
+                    self._people.learn_address(found)
+        self._people.learn(text)
 
     def replace(self, text: str) -> str:
         """The text with words in place of places."""
-        if "/" in text or "\\" in text:
+        if "/" in text or "\\" in text or "arn:" in text:
             text = self._replace_paths(text)
-        if "@" in text:
-            text = _AT.sub(self._for_at, text)
-        text = self._replace_secrets(text)
-        text = self._replace_hosts(text)
+        text = self._people.replace(text)
+        text = self._secrets.replace(text)
         if "xla_" in text or "tf_" in text or "jax_" in text:
             text = _PATH_FLAG.sub(self._for_flag, text)
-        return self._replace_people(text)
-
-    def _replace_hosts(self, text: str) -> str:
-        if any(sign in text for sign in _DOMAIN_SIGNS):
-            text = _DOMAIN.sub(self._for_host, text)
-        if "." in text:
-            text = _IPV4.sub(self._for_ip, text)
-        if _COLONS.search(text):
-            text = _IPV6.sub(self._for_ip, text)
-            text = _MAC.sub(self._for_host, text)
         return text
 
     def replace_flag(self, name: str, value: str) -> str:
         """The value of a flag: gone where the flag takes a path."""
         if value and _PATH_FLAG_NAME.fullmatch(name):
             return self._words.put("path", value)
-        return self.replace(value)
+        return self._secrets.flag(name, value) or self.replace(value)
 
     def path(self, path: str) -> str:
         """A path as it may be shown; `path` is absolute, or in somebody's home."""
@@ -221,6 +147,16 @@ class Places:
             return f"/{self._words.put('path', folder)}/{self.source_name(name)}"
         return f"/{self._words.put('path', plain.rstrip('/') or plain)}"
 
+    def relative(self, path: str) -> str:
+        """A source file's path without a root, as it may be shown."""
+        plain = _with_slashes(path)
+        folder, slash, name = plain.rpartition("/")
+        if not slash or _PUBLIC_RELATIVE.fullmatch(plain) or _is_shown(folder, self._words):
+            return path
+        if not folder.strip("./"):
+            return f"{folder}/{self.source_name(name)}"
+        return f"{self._words.put('folder', folder)}/{self.source_name(name)}"
+
     def source_name(self, name: str) -> str:
         """The name of a source file, or a word with its suffix where these are to go."""
         if _DUMP_NAME.fullmatch(name):
@@ -230,59 +166,23 @@ class Places:
             return name
         return f"{self._words.put('file', name)}.{name.rpartition('.')[2]}"
 
-    # ---- people ------------------------------------------------------------------------------
-
-    def _learn_home(self, path: str) -> None:
-        home = _HOME.match(path)
-        if home:
-            self._learn_user(home[1])
-
-    def _learn_user(self, name: str) -> None:
-        if _is_telling(name) and name.lower() not in _ORDINARY_USERS:
-            self._learn_person("user", name)
-
-    def _learn_host(self, name: str) -> None:
-        if _is_telling(name) and name.lower() not in _ORDINARY_HOSTS:
-            self._learn_person("host", name)
-            first = name.partition(".")[0]
-            if first != name and len(first) > 3 and _is_telling(first):
-                self._learn_person("host", first)
-
-    def _learn_person(self, kind: Kind, name: str) -> None:
-        if name.lower() not in self._people:
-            self._people[name.lower()] = (kind, name)
-            self._pattern = None
-            self._words.known(kind, name)
-
-    def _replace_people(self, text: str) -> str:
-        if not self._people:
-            return text
-        lower = text.lower()
-        if not any(name in lower for name in self._people):
-            return text
-        if self._pattern is None:
-            longest_first = sorted(self._people, key=len, reverse=True)
-            alternatives = "|".join(map(re.escape, longest_first))
-            self._pattern = compile_pattern(
-                rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])", re.IGNORECASE
-            )
-        return self._pattern.sub(self._for_person, text)
-
-    def _for_person(self, match: re.Match[str]) -> str:
-        known = self._people.get(match[0].lower())
-        return self._words.put(*known) if known else match[0]
-
     # ---- one match each ------------------------------------------------------------------------
 
     def _replace_paths(self, text: str) -> str:
         if "://" in text:
             text = _ADDRESS.sub(self._for_address, text)
+        text = _RESOURCE.sub(self._for_resource, text)
+        text = _QUOTED_SOURCE.sub(self._for_quoted_source, text)
         text = _QUOTED.sub(self._for_path, text)
         if "\\" in text or ":/" in text:
             text = _DRIVE.sub(self._for_path, text)
         if "~" in text:
             text = _TILDE.sub(self._for_path, text)
+        if "//" in text:
+            text = _UNC.sub(self._for_path, text)
         text = _POSIX.sub(self._for_path, text)
+        if ".py" in text or ".ipynb" in text:
+            text = _RELATIVE.sub(lambda match: self.relative(match[0]), text)
         if "home/" in text or "Users/" in text:
             text = _UNROOTED_HOME.sub(self._for_path, text)
         return text
@@ -291,7 +191,8 @@ class Places:
         found = match[0]
         kept = found.rstrip(".$")
         is_fraction = len(kept) < 3 and kept.startswith("/")
-        if is_fraction or _is_shown(kept, self._words) or _is_op_name(match):
+        is_tag = kept.rfind("/") == 0 and match.string[match.start() - 1 : match.start()] == "<"
+        if is_fraction or is_tag or _is_shown(kept, self._words) or _is_op_name(match):
             return found
         return self.path(kept) + found[len(kept) :]
 
@@ -300,47 +201,23 @@ class Places:
             return match[0]
         return self._words.put("address", match[0])
 
-    def _for_at(self, match: re.Match[str]) -> str:
-        return f"{self._words.put('user', match[1])}@{self._words.put('host', match[2])}"
+    def _for_resource(self, match: re.Match[str]) -> str:
+        is_public = _PUBLIC_ADDRESS.match(f"https://{match[0]}")
+        return match[0] if is_public else self._words.put("address", match[0])
 
-    def _for_host(self, match: re.Match[str]) -> str:
-        return self._words.put("host", match[0])
-
-    def _for_ip(self, match: re.Match[str]) -> str:
-        try:
-            address = ipaddress.ip_address(match[0])
-        except ValueError:
-            return match[0]
-        if address.is_loopback or address.is_unspecified:
-            return match[0]
-        return self._words.put("host", match[0])
+    def _for_quoted_source(self, match: re.Match[str]) -> str:
+        return match[1] + self.relative(match[2])
 
     def _for_flag(self, match: re.Match[str]) -> str:
         if _is_shown(match[3], self._words) or match[3] in ("true", "false", "-"):
             return match[0]
         return f"{match[1]}{match[2]}{self._words.put('path', match[3])}"
 
-    def _replace_secrets(self, text: str) -> str:
-        if any(sign in text for sign in _SECRET_SIGNS):
-            text = _SECRET.sub(lambda match: self._words.put("secret", match[0]), text)
-        if any(sign in text for sign in _NAMED_SECRET_SIGNS):
-            text = _NAMED_SECRET.sub(self._for_named_secret, text)
-        return text
-
-    def _for_named_secret(self, match: re.Match[str]) -> str:
-        head, value = (match[1], match[2]) if match[1] else (match[3], match[4])
-        return f"{head}{self._words.put('secret', value)}"
-
 
 def _is_op_name(match: re.Match[str]) -> bool:
     # `op_name="/add"`, as jaxlib 0.4 writes what was traced without a name stack.
     before = match.string[max(0, match.start() - 9) : match.start()]
     return before == 'op_name="' and match[0][1:].partition("/")[0] in PUBLIC_WORDS
-
-
-def _is_telling(name: str) -> bool:
-    """It may be replaced wherever it stands: it is neither a word of HLO nor a number."""
-    return len(name) > 2 and not name.isdigit() and name.lower() not in PUBLIC_WORDS
 
 
 _SHOWN = compile_pattern(r"/?(?:path|file|address|folder)\d+(?:/.*)?")

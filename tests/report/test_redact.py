@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.model.memory import LiveBuffer
 from app.model.report import Dump, Evidence, Finding, Input, Loop, Module, Report, Tool
-from app.report.redact import Choice, Redactor, input_name
+from app.report.redact import Choice, Redactor, input_name, open_fields
 from hlo_parser import parse_module
 
 TOOL = Tool(name="hloscope", version="1")
@@ -33,6 +34,11 @@ def shown(text: str, choice: Choice = PLAIN) -> str:
         ('File "/home/mirabelle/job/train.py", line 3', 'File "/path1/train.py", line 3'),
         ('1 "/home/mirabelle/my job/train.py"', '1 "/path1/train.py"'),
         ("/Users/mirabelle/x.bin is full", "/path1 is full"),
+        ('1 "my jobs/x y.py"', '1 "folder1/x y.py"'),
+        ('source_file="../job/train.py"', 'source_file="folder1/train.py"'),
+        ('source_file="./train.py"', 'source_file="./train.py"'),
+        ('  File "job/train.py", line 3', '  File "folder1/train.py", line 3'),
+        ("job\\lib\\train.py:3 job/lib/train.py:3", "folder1/train.py:3 folder1/train.py:3"),
         ("see ~mirabelle/job/train.py.", "see /path1/train.py."),
         (r'1 "C:\\Users\\mirabelle\\job\\train.py"', '1 "/path1/train.py"'),
         (r"C:\Users\mirabelle\train.py:7", "/path1/train.py:7"),
@@ -54,6 +60,17 @@ def shown(text: str, choice: Choice = PLAIN) -> str:
         ("token hf_abcdefghijklmnopqrst", "token secret1"),
         ("MY_API_KEY=abc password: hunter2", "MY_API_KEY=secret1 password: secret2"),
         ("Authorization: Bearer abcdefghijklmnop", "Authorization: Bearer secret1"),
+        ("--api_token=ab --auth-token cd", "--api_token=secret1 --auth-token secret2"),
+        ("{'auth_token': 'ab'}", "{'auth_token': 'secret1'}"),
+        ("--experiment=numbat --steps=7", "--experiment=value1 --steps=7"),
+        ("JOB_NAME=numbat TF_X=y N_STEPS=7", "JOB_NAME=value1 TF_X=y N_STEPS=7"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIE\nabc\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----secret1\n\n\n-----END PRIVATE KEY-----",
+        ),
+        ("NODELIST=quokka[7-9] quokka8", "NODELIST=host1[7-9] host3"),
+        ("quokka-7:12:13 [0] NCCL INFO; quokka-7", "host1:12:13 [0] NCCL INFO; host1"),
+        ("at ip-10-1-2-3 and registry.numbat.io/x", "at host2 and address1"),
         ("AKIAABCDEFGHIJKLMNOP", "secret1"),
         (
             "/home/mirabelle/.venv/lib/python3.11/site-packages/jax/_src/pjit.py",
@@ -82,6 +99,13 @@ def test_places_and_people_become_words(text: str, expected: str) -> None:
         "a 1/2 b/s and/or c, 3 / 4, 1 /2",
         "jaxlib 0.4.30, cuda 12.4.131, 127.0.0.1:80 localhost 0.0.0.0",
         "token.5 = token[] after-all(), secret is kept",
+        "%token = token[] after-all()",
+        "ENTRY %main (token: s32[8], api_key: f32[]) -> f32[2] {",
+        "token = tokenizer.encode(x)",
+        "jaxlib 0.12.0.1 is a release",
+        'File "/usr/lib/python3.11/json/x.py" and jax/_src/pjit.py:3 and external/xla/xla/a.cc',
+        "Check failed: NUM_AXES==3 at XLA_FLAGS=--xla_gpu_x=true",
+        'source_file="train.py"',
         "xla::HloInstruction::Create and std::vector",
         'metadata={op_name="/add" source_line=3}',
         "replica_groups={{0,1},{2,3}}, channel_id=1",
@@ -98,6 +122,11 @@ def test_what_is_public_stays(text: str) -> None:
         ("%c = f32[2]{0} constant({...})", "%c = f32[2]{0} constant({...})"),
         ("%c = s32[] constant(7), x", "%c = s32[] constant(7), x"),
         ("%c = f32[] constant(0.123456791)", "%c = f32[] constant(0.12)"),
+        ("%c = s32[] constant(20240417)", "%c = s32[] constant(20000000)"),
+        ("%c = s64[] constant(-20240417)", "%c = s64[] constant(-20000000)"),
+        ("%c = u32[] constant(4294967295)", "%c = u32[] constant(4294967295)"),
+        ("%c = s32[] constant(65537)", "%c = s32[] constant(65537)"),
+        ("%c = s32[] constant(10000)", "%c = s32[] constant(10000)"),
         ("%c = f32[] constant(0.0009765625)", "%c = f32[] constant(0.0009765625)"),
         ("%c = f32[] constant(1e-05)", "%c = f32[] constant(1e-05)"),
         ("%c = f32[] constant(-inf)", "%c = f32[] constant(-inf)"),
@@ -106,6 +135,10 @@ def test_what_is_public_stays(text: str) -> None:
         ("%c = f32[2,1] constant({\n {1},\n {2} })\n", "%c = f32[2,1] constant({...}\n\n)\n"),
         ('backend_config="abc"', 'backend_config="payload1"'),
         ('backend_config=""', 'backend_config=""'),
+        ("backend_config='abc'", "backend_config='payload1'"),
+        ("""backend_config='{"k":"axolotl"}'""", """backend_config='{"k":"payload1"}'"""),
+        ("frontend_attributes={a='secret'}", "frontend_attributes={a='payload1'}"),
+        ("x = b'" + "z" * 300 + "'", "x = b'payload1'"),
         ('backend_config={"n":"4","k":"kCustom"}', 'backend_config={"n":"4","k":"kCustom"}'),
         ('backend_config={"n":"4","k":"axolotl"}', 'backend_config={"n":"4","k":"payload1"}'),
         (r'backend_config="{\"k\":\"axolotl\"}"', r'backend_config="{\"k\":\"payload1\"}"'),
@@ -152,6 +185,16 @@ def test_names_go_on_request_and_the_text_is_still_hlo() -> None:
     assert [c.name.rpartition(".")[2] for c in module.computations] == ["3", "9"]
     call = module.entry.instructions[1]
     assert module.callees(call)[0][1] is module.computations[0]
+
+
+def test_axes_and_patterns_of_flags_go_with_the_names() -> None:
+    axes = r'frontend_attributes={xla.sdy.meshes="{mesh = #sdy.mesh<[\"falcon\"=2, \"x\"=1]>}"}'
+    flags = "XLA_FLAGS=--xla_dump_hlo_module_re=.*wing.* --xla_dump_hlo_pass_re=.*"
+    assert shown(axes) == axes
+    assert shown(flags) == flags
+    bare = Choice(op_names=True)
+    assert shown(axes, bare) == axes.replace("falcon", "name1")
+    assert shown(flags, bare) == flags.replace(".*wing.*", "pattern1")
 
 
 def test_the_same_becomes_the_same() -> None:
@@ -208,6 +251,16 @@ def test_files_folders_and_ids_of_the_report() -> None:
     assert safe.findings[0].rule == "X1"
 
 
+def test_words_of_ours_stay_though_somebody_is_called_so() -> None:
+    closed = {
+        name
+        for kind in (Finding, LiveBuffer)
+        for name in set(kind.__struct_fields__) - set(open_fields(kind))
+    }
+    assert {"severity", "confidence", "source_how", "class_"} <= closed
+    assert {"message", "instruction"}.isdisjoint(closed)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -238,7 +291,9 @@ def test_any_text_keeps_its_lines(text: str) -> None:
     "unit",
     [" constant({", 'backend_config="', "backend_config={", "/a", '"', "a@", "~a/", "::", "1.",
      "opaque={", "\\\\a", "a:/", "a.", "A_KEY=", "op_name=\"", "{", "home/a/", "FunctionNames\n",
-     "KEY_"],
+     "KEY_", "A_B=", "USER_", "on host a", "projects/a/", "a-b.", "--a-", "--a-b=c ", "a_key=",
+     "[a:12] ", "PRIVATE KEY-----a\n", "aA1234", "source_file=\"a/", "a/b.py", "x.py/", "\\", "'",
+     "b'", " constant('", "//a/", "<", "NODELIST=a[0-99]", "arn:", "to a:1234 ", "eyJ", "-a"],
 )  # fmt: skip
 def test_time_grows_with_the_text(unit: str) -> None:
     text = unit * (200_000 // len(unit))

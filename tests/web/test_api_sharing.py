@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -11,11 +11,12 @@ import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+import planted_everywhere
 from app.bundle import Bundle
 from app.settings import Settings
 from app.store import hash_of
 from app.web import create_app
-from web.asking import app_of, kept_files, small_dump
+from web.asking import app_of, kept_files, small_dump, tar_of
 from web.planted import ARCHIVE_NAME, LOG, SECRETS, USER, WORDS, leaks, planted_dump
 
 REPORTS = "/api/v1/reports"
@@ -27,13 +28,21 @@ FORMS = ("json", "md", "thread", "html", "sarif", "junit", "github", "gitlab")
 class Shared:
     """A report with secrets, and what was shared of it."""
 
-    def __init__(self, client: TestClient) -> None:
+    def __init__(
+        self,
+        client: TestClient,
+        dump: bytes | None = None,
+        *,
+        name: str = ARCHIVE_NAME,
+        log: str = LOG,
+        words: Mapping[str, str] = WORDS,
+    ) -> None:
         self.client = client
         files = [
-            ("dump", (ARCHIVE_NAME, planted_dump())),
-            ("log", (f"{USER}.log", LOG.encode())),
+            ("dump", (name, dump or planted_dump())),
+            ("log", (f"{USER}.log", log.encode())),
         ]
-        self.report = client.post(f"{REPORTS}?wait=60", files=files, data=WORDS).json()
+        self.report = client.post(f"{REPORTS}?wait=60", files=files, data=dict(words)).json()
         assert self.report["state"] == "done", self.report
         self.address = f"{REPORTS}/{self.report['id']}"
         self.token = {"authorization": f"Bearer {self.report['delete_token']}"}
@@ -52,6 +61,18 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), job_workers=1, min_free_bytes=0)
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         yield Shared(client)
+
+
+@pytest.fixture(scope="module")
+def everywhere(shared: Shared) -> Shared:
+    """A report with secrets of many kinds in every place."""
+    return Shared(
+        shared.client,
+        tar_of(planted_everywhere.everywhere_files()),
+        name=planted_everywhere.ARCHIVE_NAME,
+        log=planted_everywhere.LOG,
+        words=planted_everywhere.WORDS,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +134,27 @@ def test_no_view_and_no_format_holds_a_secret(
     assert read > 30
 
 
+@pytest.mark.parametrize("choice", [{}, {"op_names": True, "source": True}])
+def test_no_place_holds_a_trace_of_any_kind(everywhere: Shared, choice: dict[str, bool]) -> None:
+    made = everywhere.share(**choice)
+    read = 0
+    for path in addresses(everywhere, made["id"]):
+        for accept in ("application/json", "text/html"):
+            answer = everywhere.client.get(path, params=QUERY, headers={"accept": accept})
+            read += answer.status_code == 200
+            headers = json.dumps(dict(answer.headers))
+            assert planted_everywhere.traces(answer.text + headers) == set(), path
+    assert read > 30
+    rows, texts = rows_and_texts(everywhere, made["id"])
+    assert planted_everywhere.traces(rows) == set()
+    assert planted_everywhere.traces(texts) == set()
+
+
+def test_the_places_hold_traces_of_all_kinds(everywhere: Shared) -> None:
+    whole = "".join(rows_and_texts(everywhere, everywhere.report["id"]))
+    assert planted_everywhere.traces(whole) == set(planted_everywhere.TRACES)
+
+
 def test_the_report_itself_holds_them(shared: Shared) -> None:
     """Without which the test above would prove nothing."""
     whole = "".join(
@@ -131,9 +173,10 @@ def test_the_report_itself_holds_them(shared: Shared) -> None:
     }
 
 
-def test_rows_and_bundle_of_a_share_hold_no_secret(shared: Shared, share: dict[str, Any]) -> None:
+def rows_and_texts(shared: Shared, report_id: str) -> tuple[str, str]:
+    """The database's rows of a report, and all that its bundle holds."""
     store = app_of(shared.client).state.services.store
-    key = hash_of(share["id"])
+    key = hash_of(report_id)
     with closing(sqlite3.connect(store.folder / "hloscope.sqlite")) as database:
         rows = {
             table: database.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,)).fetchall()
@@ -144,15 +187,21 @@ def test_rows_and_bundle_of_a_share_hold_no_secret(shared: Shared, share: dict[s
                 ("share", "report_key"),
             )
         }
-    assert all(rows.values())
-    assert leaks(str(rows)) == {}
-    row = store.reports.find(share["id"])
-    assert [each.role for each in row.attachments] == ["bundle"]
-    with Bundle.open(store.blobs.path(row.attachments[0].blob)) as bundle:
-        assert leaks(bundle.report_json().decode()) == {}
+    row = store.reports.find(report_id)
+    (held,) = row.attached("bundle")
+    with Bundle.open(store.blobs.path(held.blob)) as bundle:
+        texts = [bundle.report_json().decode()]
         for module in bundle.modules():
-            for dump in module.dumps:
-                assert leaks(bundle.dump_text(module.id, dump.index) + dump.file) == {}
+            texts += [bundle.dump_text(module.id, dump.index) + dump.file for dump in module.dumps]
+    return str(rows), "".join(texts)
+
+
+def test_rows_and_bundle_of_a_share_hold_no_secret(shared: Shared, share: dict[str, Any]) -> None:
+    rows, texts = rows_and_texts(shared, share["id"])
+    assert "'report': []" not in rows
+    assert leaks(rows) == leaks(texts) == {}
+    row = app_of(shared.client).state.services.store.reports.find(share["id"])
+    assert [each.role for each in row.attachments] == ["bundle"]
 
 
 def test_names_and_sources_go_on_request(shared: Shared, share: dict[str, Any]) -> None:
