@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from msgspec import structs
+
 from app.analysis.bends import find_bends
 from app.analysis.collectives import find_collectives
 from app.analysis.comparison import Analysed, compare
@@ -199,7 +201,7 @@ def _examined(
         ),
         failure=facts.failure,
         findings=findings,
-        coverage=contents.coverage if contents else Coverage(lines=log.lines),
+        coverage=_coverage(contents, log),
     )
     return Analysis(report, contents)
 
@@ -361,6 +363,11 @@ def _read(log: Log) -> LogFacts:
     if log.file is not None:
         return read_log_file(log.file, name=log.name)
     return read_log(log.text, name=log.name)
+
+
+def _coverage(contents: DumpContents | None, log: LogFacts) -> Coverage:
+    coverage = contents.coverage if contents else Coverage(lines=log.lines)
+    return structs.replace(coverage, remarks=(*coverage.remarks, *log.remarks))
 
 
 def _input_of_logs(question: Question, log: LogFacts) -> Input:

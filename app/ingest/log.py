@@ -7,17 +7,24 @@ counted. Work is linear in the log, and a file is read block by block, so a log 
 like a short one.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from app.errors import NotADump
 from app.ingest.failures import fold, names_in
-from app.ingest.log_blocks import blocks_of_bytes, blocks_of_file, blocks_of_text
+from app.ingest.log_blocks import BLOCK_BYTES, blocks_of_bytes, blocks_of_file, blocks_of_text
 from app.ingest.log_lines import LineCleaner
 from app.ingest.log_marks import LineMarker, may_be_headed
 from app.ingest.log_messages import MessageReader
 from app.ingest.log_text import WIDE_MARKS, refuse_what_is_no_log
 from app.model.dump import LogFacts
+
+# So many blocks at the end of a log are read in full.
+_READ_AT_END = 8
+# No place of a block.
+_NOWHERE = (1 << 62, 1 << 62)
+_WAITING = (b"stuck", b"Termination", b"rendezvous")
 
 
 def read_log(text_or_lines: str | bytes | Iterable[str], *, name: str) -> LogFacts:
@@ -30,7 +37,9 @@ def read_log(text_or_lines: str | bytes | Iterable[str], *, name: str) -> LogFac
     reader = _LogReader(name)
     if isinstance(text_or_lines, bytes):
         if not text_or_lines.startswith(WIDE_MARKS):
-            reader.feed_blocks(blocks_of_bytes([text_or_lines]))
+            data = text_or_lines
+            pieces = (data[at : at + BLOCK_BYTES] for at in range(0, len(data), BLOCK_BYTES))
+            reader.feed_blocks(blocks_of_bytes(pieces))
             return reader.finish(len(text_or_lines))
         text_or_lines = text_or_lines.decode("utf-16", "replace")
     if isinstance(text_or_lines, str):
@@ -75,6 +84,7 @@ def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
         lines=sum(log.lines for log in logs),
         names=names_in(failures),
         byte_size=sum(log.byte_size for log in logs),
+        remarks=tuple(remark for log in logs for remark in log.remarks),
     )
 
 
@@ -86,6 +96,7 @@ class _LogReader:
         self._cleaner = LineCleaner()
         self._marker = LineMarker(self._messages.is_read)
         self._lines = 0
+        self._repeats = 0
 
     def feed_lines(self, lines: Iterable[str]) -> int:
         """Returns how many bytes the lines had."""
@@ -97,14 +108,28 @@ class _LogReader:
         return size
 
     def feed_blocks(self, blocks: Iterable[bytes]) -> None:
+        # How a log ends is read in full, whether or not it was said before.
+        last: deque[bytes] = deque()
         for block in blocks:
-            self._feed_block(block)
+            last.append(block)
+            if len(last) > _READ_AT_END:
+                self._feed_block(last.popleft())
+        for block in last:
+            self._feed_block(block, is_last=True)
 
-    def _feed_block(self, block: bytes) -> None:
+    def _feed_block(self, block: bytes, *, is_last: bool = False) -> None:
         marks = self._marker.mark(block)
         starts = marks.starts
+        told = iter([] if is_last else marks.told)
+        told_from, told_to = next(told, _NOWHERE)
         place = mark = 0
         while place < len(block):
+            if place >= told_from:
+                if place < told_to:
+                    self._pass_told(block, place, told_to)
+                    place = told_to
+                told_from, told_to = next(told, _NOWHERE)
+                continue
             if not self._messages.is_busy:
                 while mark < len(starts) and starts[mark] < place:
                     mark += 1
@@ -119,6 +144,19 @@ class _LogReader:
             self._messages.feed(self._cleaner.clean(self._lines, _decoded(block[place:end])))
             place = end + 1
 
+    def _pass_told(self, block: bytes, start: int, end: int) -> None:
+        """Count lines that were told before; the last words on waiting are heard all the same."""
+        self._messages.end_messages()
+        found = (block.rfind(word, start, end) for word in _WAITING)
+        for place in sorted({block.rfind(b"\n", 0, at) + 1 for at in found if at >= 0}):
+            before = self._lines + block.count(b"\n", start, place)
+            raw = block[place : block.find(b"\n", place)]
+            self._messages.feed(self._cleaner.clean(before + 1, _decoded(raw)))
+            self._messages.end_messages()
+        lines = block.count(b"\n", start, end)
+        self._lines += lines
+        self._repeats += lines
+
     def _pass_over(self, block: bytes, start: int, end: int, *, is_headed: bool) -> None:
         """Count the lines from `start` to `end`; the last header counts, for its prefix."""
         self._lines += block.count(b"\n", start, end) + (block[end - 1 : end] != b"\n")
@@ -130,7 +168,7 @@ class _LogReader:
             end = line
 
     def finish(self, byte_size: int) -> LogFacts:
-        return self._messages.finish(lines=self._lines, byte_size=byte_size)
+        return self._messages.finish(lines=self._lines, byte_size=byte_size, repeats=self._repeats)
 
 
 def _decoded(raw: bytes) -> str:

@@ -6,15 +6,18 @@ states a failure nor belongs to XLA, and for the headers of its loggers. Too muc
 never too little: `read_log` on lines one by one, which skips nothing, must come to the same answer.
 
 Loggers repeat themselves but for their numbers, and no judgement here depends on which digit stands
-where. So lines are judged with all digits alike, and each such line once.
+where. So lines are judged with all digits alike, and each such line once. What many blocks held is
+told: of a long run of such lines the middle need not be read, whatever it says.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from app.ingest.log_lines import HEADER_PATTERN, HEADER_WITHIN
+from app.ingest.log_words import WordFinder
 
 # Every line that `log_messages.py` reacts to outside of a message holds one of these.
 TRIGGERS = (
@@ -41,13 +44,21 @@ _ALIKE = bytes.maketrans(b"123456789", b"000000000")
 # following blocks are searched as they are.
 _MOST_KEPT = 1 << 24
 _BLOCKS_AS_THEY_ARE = 16
+# A line is told when so many blocks held it. So many lines are read where a run of such lines
+# begins and where it ends, so that what goes on there is heard out.
+_BLOCKS_UNTIL_TOLD = 4
+_READ_FIRST, _READ_LAST = 8, 32
 
 
 class Marks(NamedTuple):
-    """Where lines begin that must be read, in order; `is_headed`, whether any line has a header."""
+    """Where lines begin that must be read, in order; `is_headed`, whether any line has a header.
+
+    `told` are the places (first byte, byte behind the last) of lines that say nothing new.
+    """
 
     starts: list[int]
     is_headed: bool
+    told: list[tuple[int, int]]
 
 
 class LineMarker:
@@ -61,6 +72,8 @@ class LineMarker:
         self._marked: set[bytes] = set()
         self._dull: set[bytes] = set()
         self._headed: set[bytes] = set()
+        self._blocks_with: dict[bytes, int] = {}
+        self._words = WordFinder(TRIGGERS)
         self._kept = 0
         self._as_they_are = 0
 
@@ -69,7 +82,7 @@ class LineMarker:
         if self._as_they_are:
             self._as_they_are -= 1
             starts, headed = self._search(block)
-            return Marks(sorted(starts), bool(headed))
+            return Marks(sorted(starts), bool(headed), [])
         lines = block.translate(_ALIKE).split(b"\n")
         alike = set(lines)
         fresh = alike - self._dull - self._marked
@@ -78,13 +91,25 @@ class LineMarker:
         marked = alike & self._marked
         starts = list(_starts_of(lines, marked)) if marked else []
         is_headed = not alike.isdisjoint(self._headed)
+        told = list(_told_runs(lines, self._told(alike)))
         if 2 * len(fresh) > len(lines):
             self._as_they_are = _BLOCKS_AS_THEY_ARE
         if self._kept > _MOST_KEPT:
             self._kept = 0
-            for kept in (self._marked, self._dull, self._headed):
+            for kept in (self._marked, self._dull, self._headed, self._blocks_with):
                 kept.clear()
-        return Marks(starts, is_headed)
+        return Marks(starts, is_headed, told)
+
+    def _told(self, alike: set[bytes]) -> set[bytes]:
+        """Those of a block's lines that enough earlier blocks held."""
+        told: set[bytes] = set()
+        for line in alike:
+            blocks = self._blocks_with.get(line, 0)
+            if blocks < _BLOCKS_UNTIL_TOLD:
+                self._blocks_with[line] = blocks + 1
+            else:
+                told.add(line)
+        return told
 
     def _judge(self, fresh: Iterable[bytes]) -> None:
         lines = list(fresh)
@@ -101,7 +126,7 @@ class LineMarker:
     def _search(self, block: bytes) -> tuple[set[int], set[int]]:
         """Where lines begin that must be read, and where those begin that may have a header."""
         starts: set[int] = set()
-        for word in TRIGGERS:
+        for word in self._words.possible(block):
             place = block.find(word)
             while place >= 0:
                 starts.add(block.rfind(b"\n", 0, place) + 1)
@@ -142,6 +167,20 @@ def _starts_of(lines: list[bytes], wanted: set[bytes]) -> Iterator[int]:
         if line in wanted:
             yield at
         at += len(line) + 1
+
+
+def _told_runs(lines: list[bytes], told: set[bytes]) -> Iterator[tuple[int, int]]:
+    """The middle of each long run of told lines."""
+    if not told:
+        return
+    fresh = [number for number, line in enumerate(lines) if line not in told]
+    # What a block ends with is its last line or nothing.
+    bounds = [-1, *fresh, *([] if fresh and fresh[-1] == len(lines) - 1 else [len(lines) - 1])]
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    for before, behind in pairwise(bounds):
+        first, end = before + 1 + _READ_FIRST, behind - _READ_LAST
+        if first < end:
+            yield starts[first], starts[end]
 
 
 def _headers(block: bytes) -> Iterator[tuple[int, int, bytes]]:

@@ -6,6 +6,8 @@ verbose passes say.
 """
 
 import re
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +15,7 @@ from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.flags import flags_in_line
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
+from app.ingest.log_kept import Kept
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
     TEXT_CHARACTERS,
@@ -30,6 +33,11 @@ _MESSAGE_CHARACTERS = 1 << 16
 _MESSAGE_LINES = 4096
 _STACK_FRAMES = 200
 _MENTIONS = 100
+# No log says more than this in earnest.
+_MOST_STREAMS = 1 << 12
+_MOST_OPEN_CHARACTERS = 1 << 24
+_MOST_FLAGS = 1 << 12
+_MOST_RELEASES = 100
 
 _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
@@ -78,10 +86,19 @@ class _Stream:
 class _Findings:
     """What was read so far."""
 
-    failures: list[CheckFailure] = field(default_factory=list[CheckFailure])
+    failures: Kept[CheckFailure] = field(
+        default_factory=lambda: Kept[CheckFailure](most_alike=8, most=2000, last=500)
+    )
     flags: dict[str, str] = field(default_factory=dict[str, str])
-    passes: list[str] = field(default_factory=list[str])
-    verbose: list[PipelinerMove] = field(default_factory=list[PipelinerMove])
+    passes: Kept[str] = field(
+        default_factory=lambda: Kept[str](most_alike=1000, most=20_000, last=20_000)
+    )
+    warnings: Kept[PipelinerMove] = field(
+        default_factory=lambda: Kept[PipelinerMove](most_alike=200, most=2000, last=500)
+    )
+    verbose: Kept[PipelinerMove] = field(
+        default_factory=lambda: Kept[PipelinerMove](most_alike=4000, most=4000, last=8000)
+    )
     releases: dict[str, None] = field(default_factory=dict[str, None])
     mentions: int = 0
     stuck_at: int = 0
@@ -100,6 +117,8 @@ class MessageReader:
         self._busy: dict[str, int] = {}
         # No message that goes on began before this line.
         self._oldest = 0
+        # What was added to messages since none was open.
+        self._open_characters = 0
 
     @property
     def is_busy(self) -> bool:
@@ -114,11 +133,12 @@ class MessageReader:
         """Take the next line that is not passed over."""
         if self._busy:
             self._end_old_messages(line.number)
-        if "xla_" in line.text:
+        if "xla_" in line.text and len(self._found.flags) < _MOST_FLAGS:
             self._found.flags.update(flags_in_line(line.text))
         if "jaxlib" in line.text and (found := _RELEASE.search(line.text)):
-            self._found.releases[found["release"]] = None
-        stream = self._streams.setdefault(line.stream, _Stream())
+            if len(self._found.releases) < _MOST_RELEASES:
+                self._found.releases[found["release"]] = None
+        stream = self._streams.get(line.stream) or self._new_stream(line.stream)
         if line.is_headed:
             self._begin(stream, line)
         elif stream.in_traceback:
@@ -126,24 +146,38 @@ class MessageReader:
         else:
             self._feed_free(stream, line)
 
-    def finish(self, *, lines: int, byte_size: int) -> LogFacts:
-        """What all lines say; `lines` and `byte_size` are those of the whole log."""
+    def end_messages(self) -> None:
+        """Whatever message or traceback goes on ends here."""
         for name in tuple(self._busy):
             self._close(self._streams[name], name)
+
+    def finish(self, *, lines: int, byte_size: int, repeats: int = 0) -> LogFacts:
+        """What all lines say; `lines` and `byte_size` are those of the whole log.
+
+        `repeats` are the lines that were not read, since they repeat others but for numbers.
+        """
+        self.end_messages()
         found = self._found
-        found.failures.sort(key=lambda failure: failure.line_number)
-        failures = fold(found.failures, unstuck_at=found.unstuck_at)
+        stated = sorted(found.failures.all(), key=lambda failure: failure.line_number)
+        failures = fold(stated, unstuck_at=found.unstuck_at)
+        told = [*found.warnings.all(), *found.verbose.all()]
         return LogFacts(
             failures=failures,
             flags=found.flags,
-            passes=tuple(found.passes),
-            verbose=tuple(sorted(found.verbose, key=lambda move: move.line_number)),
+            passes=tuple(found.passes.all()),
+            verbose=tuple(sorted(told, key=lambda move: move.line_number)),
             releases=tuple(found.releases),
             hung=found.stuck_at > found.unstuck_at,
             lines=lines,
             names=names_in(failures),
             byte_size=byte_size,
+            remarks=tuple(_remarks(self._name, found, repeats)),
         )
+
+    def _new_stream(self, name: str) -> _Stream:
+        if len(self._streams) > _MOST_STREAMS + 2 * len(self._busy):
+            self._streams = {busy: self._streams[busy] for busy in self._busy}
+        return self._streams.setdefault(name, _Stream())
 
     # ---- messages --------------------------------------------------------------------------------
 
@@ -165,7 +199,8 @@ class MessageReader:
         if file == _PIPELINE and line.severity == "I":
             self._close(stream, line.stream)
             if found := _PASS.match(text):
-                self._found.passes.append(found["name"].strip())
+                name = sys.intern(found["name"].strip())
+                self._found.passes.add(name, name)
             return
         # A header without a severity was cut out of a log by whoever thought it mattered.
         is_told = line.severity != "I" or self._is_pass_file(file) or self._mentions(text)
@@ -181,12 +216,15 @@ class MessageReader:
         self._busy[message.stream] = message.number
         stream.message = message
         stream.length = len(message.lines[0])
+        self._open_characters += stream.length
         stream.is_told = message.origin == "log"
 
     def _close(self, stream: _Stream, name: str) -> None:
         message, stream.message = stream.message, None
         stream.stack, stream.in_traceback = "", False
         self._busy.pop(name, None)
+        if not self._busy:
+            self._open_characters = 0
         if message is None:
             return
         text = message.lines[0]
@@ -199,7 +237,7 @@ class MessageReader:
         elif is_stuck(text):
             self._found.stuck_at = message.number
         if failure is not None:
-            self._found.failures.append(failure)
+            self._found.failures.add(failure.signature, failure)
         elif message.origin == "log":
             self._take_down(message, is_told=stream.is_told)
 
@@ -222,9 +260,9 @@ class MessageReader:
         text = message.lines[0]
         if is_told and (message.severity == "I" or not _HARMLESS.search(text, 0, 400)):
             text = message.text[:TEXT_CHARACTERS]
-            self._found.verbose.append(
-                PipelinerMove(self._name, message.number, file, text, message.severity)
-            )
+            told = PipelinerMove(self._name, message.number, file, text, message.severity)
+            kept = self._found.verbose if message.severity == "I" else self._found.warnings
+            kept.add((file, message.line), told)
 
     # ---- lines without a header ------------------------------------------------------------------
 
@@ -301,11 +339,31 @@ class MessageReader:
         else:
             message.lines.append(text)
             stream.length += len(text) + 1
+            self._open_characters += len(text) + 1
             longest = TEXT_CHARACTERS if message.severity in ("I", "W") else _MESSAGE_CHARACTERS
             if stream.length > longest:
                 self._close(stream, message.stream)
+            if self._open_characters > _MOST_OPEN_CHARACTERS:
+                self.end_messages()
 
     def _add_frame(self, message: Message, symbol: str) -> None:
         symbol = symbol.strip()
         if symbol and symbol != "(unknown)" and len(message.stack) < _STACK_FRAMES:
             message.stack.append(symbol[:500])
+
+
+def _remarks(name: str, found: _Findings, repeats: int) -> Iterator[str]:
+    """What was left out of a log, each as a code and a sentence."""
+    if repeats:
+        yield (
+            f"log_repeats: {repeats:,} lines of {name} repeat earlier lines but for their numbers; "
+            "they are counted, not read"
+        )
+    dropped = {
+        "failures that tell the same": found.failures.dropped,
+        "warnings": found.warnings.dropped,
+        "lines of passes": found.verbose.dropped + found.passes.dropped,
+    }
+    for what, count in dropped.items():
+        if count:
+            yield f"log_left_out: {count:,} {what} in {name} are not kept; the first and last are"

@@ -280,6 +280,7 @@ class LogFacts:
     `flags` are XLA flags seen in the logs or given by the user, `passes` the verbose lines
     `HLO pass X` in order, `verbose` the verbose lines of passes, `releases` jaxlib releases that
     the log names outright, `lines` how many lines were read and `byte_size` of how many bytes.
+    `remarks` say what was left out of long logs, as `Coverage.remarks` do.
     """
 
     failures: tuple[CheckFailure, ...] = ()
@@ -291,3 +292,4 @@ class LogFacts:
     lines: int = 0
     names: tuple[str, ...] = ()
     byte_size: int = field(default=0, compare=False)
+    remarks: tuple[str, ...] = ()

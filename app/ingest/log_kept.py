@@ -1,0 +1,37 @@
+"""Keeps of endlessly many things as many as tell something, and counts the rest.
+
+A log may repeat a message a million times. Of each kind of thing the first ones are kept, and of
+all things the last ones, since a run dies at the end of its log.
+"""
+
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The first `most_alike` things of each kind, `most` in all, and the `last` of the others."""
+
+    def __init__(self, *, most_alike: int, most: int, last: int) -> None:
+        self.dropped = 0
+        self._most_alike = most_alike
+        self._most = most
+        self._first: list[T] = []
+        self._last: deque[T] = deque(maxlen=last)
+        self._alike: dict[Hashable, int] = {}
+
+    def add(self, kind: Hashable, thing: T) -> None:
+        """Keep a thing, for now or for good; things of one `kind` say much the same."""
+        alike = self._alike.get(kind, 0)
+        if alike < self._most_alike and len(self._first) < self._most:
+            self._alike[kind] = alike + 1
+            self._first.append(thing)
+            return
+        self.dropped += len(self._last) == self._last.maxlen
+        self._last.append(thing)
+
+    def all(self) -> list[T]:
+        """What is kept: the first ones, then the last ones."""
+        return [*self._first, *self._last]
