@@ -30,6 +30,7 @@ def limits_for(settings: Settings, sent_bytes: int) -> Limits:
         cpu_s=settings.job_cpu_s + extra_s,
         wall_s=settings.job_timeout_s + 2 * extra_s,
         file_bytes=_BUNDLE_BYTES,
+        may_fork=False,
     )
 
 

@@ -33,6 +33,7 @@ def compare_reports_in_child(
             memory_bytes=settings.job_memory_bytes,
             cpu_s=settings.job_cpu_s,
             wall_s=settings.job_timeout_s,
+            may_fork=False,
         ),
         name="the two reports",
     )

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from app.jobs.children import run_prepared
 from app.jobs.endings import problem_of
-from app.sandbox import Ending, Limits, run_child
+from app.sandbox import Ending, Limits
 from app.settings import Settings
 from app.store import Problem, Store
 
@@ -41,6 +42,7 @@ def compare_in_child(
             memory_bytes=settings.job_memory_bytes,
             cpu_s=settings.job_cpu_s,
             wall_s=settings.job_timeout_s,
+            may_fork=False,
         ),
         name=module_id,
         paths=paths,
@@ -63,7 +65,7 @@ def answer_of_child(
     folder = store.scratch(f"child-{uuid.uuid4().hex}")
     answer = folder / "answer"
     try:
-        outcome = run_child(
+        outcome = run_prepared(
             target,
             arguments | {"answer": str(answer)},
             limits=limits,

@@ -1,9 +1,9 @@
 """What runs inside the disposable child: limits first, then the target, then one last word.
 
-Started by `app.sandbox.parent` alone, never imported by others. It reads its orders as one JSON
-object from standard input, writes JSON lines to the pipe it was given (`progress` while it works,
-then one of `result`, `refused`, `memory`), and leaves a traceback on standard error where the
-target failed in a way it did not name.
+Started by `app.sandbox.handles`, or forked by `app.sandbox.forking`; never imported by others. It
+reads its orders as one JSON object from standard input, writes JSON lines to the pipe it was given
+(`progress` while it works, then one of `result`, `refused`, `memory`), and leaves a traceback on
+standard error where the target failed in a way it did not name.
 """
 
 import importlib
@@ -23,12 +23,19 @@ FAILED = 70
 _MAX_RESULT_BYTES = 1 << 20
 
 
-def main() -> int:
-    """Run the ordered target; the exit code is 0 where a last word was sent."""
-    orders = json.load(sys.stdin)
-    apply_limits(Limits(**orders["limits"]), parent=orders["parent"])
+def main(words: int, parent: int) -> int:
+    """Run the target that standard input orders; as `obey`."""
+    return obey(json.load(sys.stdin), words=words, parent=parent)
+
+
+def obey(orders: dict[str, Any], *, words: int, parent: int) -> int:
+    """Run the ordered target; the exit code is 0 where a last word was sent.
+
+    `words` is the descriptor of the pipe, `parent` the process whose end is that of the child.
+    """
+    apply_limits(Limits(**orders["limits"]), parent=parent)
     sys.path.extend(orders["paths"])
-    with os.fdopen(orders["pipe"], "w", encoding="utf-8") as pipe:
+    with os.fdopen(words, "w", encoding="utf-8") as pipe:
         try:
             module, _, name = orders["target"].partition(":")
             target = getattr(importlib.import_module(module), name)
@@ -69,6 +76,6 @@ def _words_of(error: AppError) -> dict[str, Any]:
 
 if __name__ == "__main__":
     # Skips the interpreter's tidying up: gigabytes of parsed text need no freeing one by one.
-    code = main()
+    code = main(int(sys.argv[1]), int(sys.argv[2]))
     sys.stderr.flush()
     os._exit(code)

@@ -1,9 +1,10 @@
 """The limits a child process sets upon itself, by the kernel's own means.
 
 Memory counts address space, not what is resident: the one figure that the kernel refuses at the
-moment of asking, which Python turns into a `MemoryError`. The number of processes is left alone,
-since the kernel counts it per user and not per child; a child's descendants share its process
-group and die with it.
+moment of asking, which Python turns into a `MemoryError`. The number of processes and threads is
+counted by the kernel per user and not per child, so there are two sensible limits: none, where a
+child's descendants share its process group and die with it, and zero, with which it can start
+nothing at all. The kernel does not hold root to it.
 """
 
 import ctypes
@@ -30,12 +31,16 @@ class Limits:
     file_bytes: int = 8 << 30
     """Bytes of any single file it writes."""
     open_files: int = 256
+    may_fork: bool = True
+    """It may start processes and threads."""
 
 
 def apply_limits(limits: Limits, *, parent: int) -> None:
     """Bind the calling process to `limits`, and to the life of the process `parent`."""
     if sys.platform == "linux":
         _die_with(parent)
+    if not limits.may_fork:
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     for kind, soft, grace in (
         (resource.RLIMIT_AS, limits.memory_bytes, 0),
         (resource.RLIMIT_CPU, limits.cpu_s, _CPU_GRACE_S),

@@ -9,8 +9,6 @@ import json
 import os
 import selectors
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,16 +17,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import app
 from app import errors
+from app.sandbox.forks import ForkServer
+from app.sandbox.handles import Child, start_child
 from app.sandbox.limits import Limits
 
 Progress = Callable[[str, int, int | None], None]
 """Stage, what is done, of how much (None where unknown)."""
 
-_BOOTSTRAP = "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_module(" + (
-    "'app.sandbox.child', run_name='__main__')"
-)
 _MAX_LINE_BYTES = 2 << 20
 _LOG_TAIL_BYTES = 16 << 10
 _TICK_S = 0.1
@@ -73,6 +69,7 @@ def run_child(
     tick: Callable[[], None] | None = None,
     cancelled: threading.Event | None = None,
     paths: Sequence[Path] = (),
+    server: ForkServer | None = None,
 ) -> Outcome:
     """Call `target` (`module:function`) in a child with `arguments` and wait for its end.
 
@@ -80,67 +77,25 @@ def run_child(
     values, and larger results go to files. `folder` is the child's working directory and its
     place for temporary files. `paths` are further folders in which `target` is looked up. `tick`
     is called a few times a second while the child lives. Setting `cancelled` kills the child
-    within a few tenths of a second.
+    within a few tenths of a second. `server` forks the child, which then has modules loaded;
+    without one a new interpreter is started.
+
+    Raises:
+        ChildLost: the fork server ended, and the child with it.
     """
     minder = _Minder(progress, tick, cancelled or threading.Event(), limits.wall_s)
-    read_end, write_end = os.pipe()
-    try:
-        orders = {
-            "target": target,
-            "arguments": dict(arguments),
-            "limits": asdict(limits),
-            "parent": os.getpid(),
-            "paths": [str(path) for path in paths],
-            "pipe": write_end,
-        }
-        child = _start(folder, write_end)
-    except BaseException:
-        os.close(read_end)
-        raise
-    finally:
-        os.close(write_end)
-    try:
-        _give_orders(child, orders)
-        minder.mind(child, read_end)
-    finally:
-        _kill_group(child)
-        os.close(read_end)
-        if child.stderr is not None:
-            child.stderr.close()
-    return minder.outcome(child.returncode)
-
-
-def _start(folder: Path, pipe: int) -> subprocess.Popen[bytes]:
-    root = Path(app.__file__).resolve().parent.parent
-    return subprocess.Popen(
-        [sys.executable, "-I", "-c", _BOOTSTRAP, str(root)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        # Nothing of the server's environment is handed on: it may hold secrets.
-        env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)},
-        pass_fds=(pipe,),
-        start_new_session=True,
-    )
-
-
-def _give_orders(child: subprocess.Popen[bytes], orders: Mapping[str, Any]) -> None:
-    assert child.stdin is not None
-    try:
-        child.stdin.write(json.dumps(orders).encode())
-        child.stdin.close()
-    except BrokenPipeError:
-        pass  # it died before it listened: its exit status says of what
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    # The leader is not waited for before this, so its number cannot have been given away.
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # all of it is gone already
-    child.wait()
+    child = start_child(folder) if server is None else server.fork(folder)
+    orders = {
+        "target": target,
+        "arguments": dict(arguments),
+        "limits": asdict(limits),
+        "paths": [str(path) for path in paths],
+    }
+    with child:
+        child.order(json.dumps(orders).encode())
+        minder.mind(child)
+        status = child.end()
+    return minder.outcome(status)
 
 
 class _Minder:
@@ -163,12 +118,10 @@ class _Minder:
         self._last_word: dict[str, Any] = {}
         self._refusal: errors.AppError | None = None
 
-    def mind(self, child: subprocess.Popen[bytes], pipe: int) -> None:
-        assert child.stderr is not None
-        log = child.stderr.fileno()
+    def mind(self, child: Child) -> None:
         with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ, self._take_messages)
-            selector.register(log, selectors.EVENT_READ, self._take_log)
+            selector.register(child.words, selectors.EVENT_READ, self._take_messages)
+            selector.register(child.log, selectors.EVENT_READ, self._take_log)
             while selector.get_map():
                 if self._tick is not None:
                     self._tick()
@@ -180,7 +133,7 @@ class _Minder:
                     if not chunk:
                         selector.unregister(key.fd)
                     key.data(chunk)
-                if _has_ended(child):
+                if child.has_ended():
                     self._drain(selector)
                     return
 
@@ -241,12 +194,6 @@ class _Minder:
         if returncode < 0:
             return Outcome(Ending.CRASHED, signal=-returncode, log=log)
         return Outcome(Ending.FAILED, log=log)
-
-
-def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    # Looks without taking the exit status, which keeps the process number reserved.
-    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    return os.waitid(os.P_PID, child.pid, options) is not None
 
 
 def _error_from(*, kind: str, cause: str, place: str, next_step: str, code: str) -> errors.AppError:

@@ -141,7 +141,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who holds a job; `until` differs from renewal to renewal and is compared with itself alone."""
+    """Who holds a job; `until` changes with each renewal, and is compared with itself alone."""
 
     job_id: int
     owner: str

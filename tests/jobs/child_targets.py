@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -98,6 +99,63 @@ def large_result(report: Report) -> str:
     return "x" * (2 << 20)
 
 
+def see_its_server(report: Report) -> tuple[list[str], int]:
+    return sorted(sys.modules), len(os.listdir(f"/proc/{os.getppid()}/task"))
+
+
+def open_descriptors(report: Report) -> list[int]:
+    listed = os.open("/proc/self/fd", os.O_RDONLY)
+    return sorted({int(name) for name in os.listdir(listed)} - {listed, listed + 1})
+
+
+def kill_its_server(report: Report) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(600)
+
+
+def try_to_fork(report: Report) -> list[str]:
+    if os.getuid() == 0:
+        os.setuid(65534)  # nobody: the kernel does not hold root to the limit
+    found: list[str] = []
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        found.append("forked")
+    except OSError as error:
+        found.append(type(error).__name__)
+    try:
+        threading.Thread(target=int).start()
+        found.append("started")
+    except RuntimeError as error:
+        found.append(type(error).__name__)
+    return found
+
+
+def lose_once(report: Report, marker: str) -> None:
+    if not Path(marker).exists():
+        Path(marker).touch()
+        kill_its_server(report)
+
+
+def wait_for(report: Report, file: str) -> None:
+    while not Path(file).exists():
+        time.sleep(0.02)
+
+
+_DEEDS: dict[str, Callable[[Report, str], object]] = {
+    "crash": lambda *_: os.abort(),
+    "spin": lambda report, _: spin(report),
+    "sleep": lambda *_: time.sleep(600),
+    "hog": lambda report, _: eat_memory(report),
+    "refuse": lambda report, _: refuse(report),
+    "bug": lambda report, _: raise_bug(report),
+    "suicide": lambda *_: os.kill(os.getpid(), signal.SIGKILL),
+    "kill its server": lambda report, _: kill_its_server(report),
+    "lose once": lose_once,
+    "wait for": wait_for,
+}
+
+
 def analyse(
     report: Report,
     *,
@@ -111,22 +169,11 @@ def analyse(
     bundle: str,
 ) -> dict[str, object]:
     """Stands in for the analysis; the archive's bytes say what is to happen."""
-    script = Path(archive).read_text() if archive else "fine"
+    script = Path(archive).read_text().rstrip() if archive else "fine"
     report("reading", 1, 4)
-    if script == "crash":
-        os.abort()
-    if script == "spin":
-        spin(report)
-    if script == "sleep":
-        time.sleep(600)
-    if script == "hog":
-        eat_memory(report)
-    if script == "refuse":
-        refuse(report)
-    if script == "bug":
-        raise_bug(report)
-    if script == "suicide":
-        os.kill(os.getpid(), signal.SIGKILL)
+    script, _, argument = script.partition(": ")
+    if script in _DEEDS:
+        _DEEDS[script](report, argument)
     Path(bundle).write_text(f"bundle of {script}")
     texts = [[label, Path(file).read_text()] for label, file in logs]
     return {

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,9 +11,18 @@ from typing import Any
 import pytest
 
 from app.jobs.budget import limits_for
-from app.jobs.local import LocalRunner
+from app.jobs.local import SMALL_BYTES, LocalRunner
 from app.settings import Settings
-from app.store import NewReport, NoSpace, Question, ReceivedFile, ReportRow, Secrets, Store
+from app.store import (
+    NewReport,
+    NoSpace,
+    Question,
+    ReceivedFile,
+    ReportRow,
+    Secrets,
+    Store,
+    StoreUnavailable,
+)
 
 HERE = Path(__file__).parent
 SETTINGS = Settings(job_cpu_s=1, job_timeout_s=20, job_memory_bytes=512 << 20, job_workers=2)
@@ -72,16 +82,17 @@ def over(row: ReportRow) -> bool:
 
 
 def children() -> list[int]:
-    me = str(os.getpid())
-    found: list[int] = []
+    """The children of the fork server, which is the only child of this process that lives on."""
+    parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = path.read_text().rpartition(")")[2].split()[:2]
         except OSError:
             continue
-        if parent == me and state != "Z":
-            found.append(int(path.parent.name))
-    return found
+        if state != "Z":
+            parents[int(path.parent.name)] = int(parent)
+    servers = {child for child, parent in parents.items() if parent == os.getpid()}
+    return [child for child, parent in parents.items() if parent in servers]
 
 
 def test_a_job_ends_with_a_bundle_and_a_summary(
@@ -183,13 +194,70 @@ def test_stopping_queues_the_job_again(store: Store, start: Callable[..., LocalR
     assert (row.state, row.attempt) == ("queued", 0)
 
 
-def test_workers_run_at_once(store: Store, start: Callable[..., LocalRunner]) -> None:
-    slow = [send(store, "sleep") for _ in range(2)]
-    waiting = send(store, "fine")
+def test_a_small_job_never_waits_behind_giants(
+    store: Store, start: Callable[..., LocalRunner]
+) -> None:
+    giants = [send(store, "sleep".ljust(SMALL_BYTES + 1)) for _ in range(4)]
+    small = send(store, "fine")
     start()
-    for secrets in slow:
-        until(store, secrets, lambda row: row.stage == "reading")
-    assert until(store, waiting, lambda row: True).state == "queued"
+    assert until(store, small, over).state == "done"
+    states = [until(store, secrets, lambda row: True).state for secrets in giants]
+    assert states == ["running", "running", "queued", "queued"]
+
+
+def test_a_lost_child_costs_an_attempt_and_no_more(
+    store: Store, start: Callable[..., LocalRunner], tmp_path: Path
+) -> None:
+    secrets = send(store, f"lose once: {tmp_path / 'marker'}")
+    start(job_workers=1)
+    row = until(store, secrets, over)
+    assert (row.state, row.attempt) == ("done", 2)
+
+
+def test_a_job_that_loses_every_worker_fails_alone(
+    store: Store, start: Callable[..., LocalRunner]
+) -> None:
+    poison = send(store, "kill its server")
+    innocent = send(store, "fine")
+    start(job_workers=1)
+    row = until(store, poison, over)
+    assert (row.state, row.attempt) == ("failed", 3)
+    assert row.problem is not None
+    assert row.problem.code == "worker_lost"
+    assert "3 times" in row.problem.message
+    assert until(store, innocent, over).state == "done"
+
+
+def test_the_end_of_a_job_outlives_an_outage_of_the_database(
+    store: Store,
+    start: Callable[..., LocalRunner],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    away = threading.Event()
+
+    def unless_away(name: str) -> None:
+        method = getattr(store.jobs, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if away.is_set():
+                raise StoreUnavailable("SELECT 1", None, OSError("connection refused"))
+            return method(*arguments, **options)
+
+        monkeypatch.setattr(store.jobs, name, call)
+
+    for name in ("claim", "renew", "finish", "leases"):
+        unless_away(name)
+    secrets = send(store, f"wait for: {tmp_path / 'go'}")
+    start(job_workers=1)
+    until(store, secrets, lambda row: row.stage == "reading")
+    away.set()
+    (tmp_path / "go").touch()
+    time.sleep(1.5)
+    assert until(store, secrets, lambda row: True).state == "running"
+    away.clear()
+    row = until(store, secrets, over)
+    assert (row.state, row.attempt) == ("done", 1)
 
 
 def test_a_worker_outlives_trouble_with_the_database(

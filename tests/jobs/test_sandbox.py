@@ -1,24 +1,38 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.errors import BadArchive
-from app.sandbox import Ending, Limits, Outcome, run_child
+from app.sandbox import ChildLost, Ending, ForkServer, Limits, Outcome, run_child
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 MIB = 1 << 20
+LIMITS = Limits(memory_bytes=512 * MIB, cpu_s=20, wall_s=60.0)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Any:
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    server = ForkServer(["app.jobs.analysis"])
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["started", "forked"])
+def run(request: pytest.FixtureRequest, tmp_path: Path, fork_server: ForkServer) -> Any:
+    server = fork_server if request.param == "forked" else None
+
     def run_target(name: str, arguments: dict[str, Any] | None = None, **options: Any) -> Outcome:
         limits = {"memory_bytes": 512 * MIB, "cpu_s": 20, "wall_s": 60.0}
-        for key in ("memory_bytes", "cpu_s", "wall_s", "file_bytes", "open_files"):
+        for key in ("memory_bytes", "cpu_s", "wall_s", "file_bytes", "open_files", "may_fork"):
             if key in options:
                 limits[key] = options.pop(key)
         return run_child(
@@ -27,6 +41,7 @@ def run(tmp_path: Path) -> Any:
             limits=Limits(**limits),
             folder=tmp_path,
             paths=[HERE],
+            server=server,
             **options,
         )
 
@@ -147,6 +162,107 @@ def test_leaves_no_descriptor_open(run: Any) -> None:
     for _ in range(3):
         run("answer", {"value": 0})
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_child_that_may_not_fork_starts_neither_process_nor_thread(run: Any) -> None:
+    assert run("try_to_fork").result == ["forked", "started"]
+    assert run("try_to_fork", may_fork=False).result == ["BlockingIOError", "RuntimeError"]
+
+
+class TestForkServer:
+    def call(self, server: ForkServer, folder: Path, name: str, **arguments: Any) -> Outcome:
+        return run_child(
+            f"child_targets:{name}",
+            arguments,
+            limits=LIMITS,
+            folder=folder,
+            paths=[HERE],
+            server=server,
+        )
+
+    def test_a_child_finds_the_modules_loaded(
+        self, fork_server: ForkServer, tmp_path: Path
+    ) -> None:
+        loaded, threads = self.call(fork_server, tmp_path, "see_its_server").result
+        assert "app.jobs.analysis" in loaded
+        assert threads == 1, "a fork finds locks held for ever that other threads hold"
+        assert "sqlalchemy" not in loaded
+
+    def test_children_hold_nothing_open_but_their_own(
+        self, fork_server: ForkServer, tmp_path: Path
+    ) -> None:
+        sleeper = tmp_path / "sleeper"
+        stop = threading.Event()
+        thread = threading.Thread(
+            target=lambda: run_child(
+                "child_targets:sleep_with_descendant",
+                {"file": str(sleeper)},
+                limits=LIMITS,
+                folder=tmp_path,
+                paths=[HERE],
+                server=fork_server,
+                cancelled=stop,
+            )
+        )
+        thread.start()
+        while not sleeper.exists():
+            time.sleep(0.01)
+        assert self.call(fork_server, tmp_path, "open_descriptors").result == [0, 1, 2, 3]
+        stop.set()
+        thread.join(10)
+        assert not thread.is_alive()
+
+    def test_many_at_once_are_kept_apart(self, fork_server: ForkServer, tmp_path: Path) -> None:
+        found: dict[int, Any] = {}
+
+        def ask(number: int) -> None:
+            found[number] = self.call(fork_server, tmp_path, "answer", value=number).result["value"]
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == {number: number for number in range(16)}
+
+    def test_a_killed_server_loses_its_children_and_is_started_again(self, tmp_path: Path) -> None:
+        server = ForkServer([])
+        try:
+            with pytest.raises(ChildLost):
+                self.call(server, tmp_path, "kill_its_server")
+            assert self.call(server, tmp_path, "answer", value=1).result["value"] == 1
+        finally:
+            server.close()
+
+    def test_a_server_that_cannot_load_is_told(
+        self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        server = ForkServer(["no_such_module"])
+        try:
+            with pytest.raises(ChildLost):
+                self.call(server, tmp_path, "answer", value=1)
+        finally:
+            server.close()
+        assert "No module named 'no_such_module'" in capfd.readouterr().err
+
+    def test_children_die_with_whoever_asked(self, tmp_path: Path) -> None:
+        file = tmp_path / "pid"
+        code = (
+            "import sys\n"
+            "from pathlib import Path\n"
+            "from app.sandbox import ForkServer, Limits, run_child\n"
+            "run_child('child_targets:sleep_with_descendant', {'file': sys.argv[1]},\n"
+            "    limits=Limits(1 << 30, 20, 60.0), folder=Path(sys.argv[1]).parent,\n"
+            "    paths=[Path(sys.argv[2])], server=ForkServer([]))\n"
+        )
+        asker = subprocess.Popen([sys.executable, "-c", code, str(file), str(HERE)], cwd=ROOT)
+        deadline = time.monotonic() + 20
+        while not file.exists() or not file.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        asker.kill()
+        asker.wait()
+        assert_gone(int(file.read_text()))
 
 
 def assert_gone(pid: int) -> None:

@@ -1,0 +1,37 @@
+"""Called in the process that forks children, so that no child builds what all of them need."""
+
+import tempfile
+from pathlib import Path
+
+from app.jobs.analysis import analyse_upload
+
+_A_LITTLE = """\
+HloModule a_little, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+
+ENTRY %main (p: f32[4]) -> f32[4] {
+  %p = f32[4]{0} parameter(0)
+  ROOT %a = f32[4]{0} add(%p, %p), metadata={op_name="a" source_file="a.py" source_line=1}
+}
+"""
+
+
+def analyse_a_little() -> None:
+    """Analyse one small text: grammars, patterns and tables of facts are then there."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "module_0000.a_little.before_optimizations.txt")
+        text.write_text(_A_LITTLE, encoding="utf-8")
+        analyse_upload(
+            _say_nothing,
+            archive=str(text),
+            name=text.name,
+            logs=(),
+            flags="",
+            release=None,
+            hung=False,
+            settings={},
+            bundle=str(Path(folder, "bundle")),
+        )
+
+
+def _say_nothing(stage: str, done: int, total: int | None) -> None:
+    del stage, done, total

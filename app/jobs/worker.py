@@ -1,0 +1,231 @@
+"""Works at claimed jobs, one disposable child each, and writes down how they ended.
+
+What claims the jobs stands elsewhere: threads of this process (`local`), or tasks of a broker
+(`tasks`). A database that is away for a while costs a job nothing: its child works on, and its end
+is written when the database is back. What is written is fenced, so a job that was taken away
+meanwhile is left alone.
+"""
+
+import errno
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.jobs.budget import limits_for, portable_settings
+from app.jobs.children import run_prepared
+from app.jobs.endings import NO_SPACE, problem_of
+from app.jobs.leases import LEASE_S, RENEW_S
+from app.jobs.runner import FIRST_RESULT, MOST_FIRST_RESULTS
+from app.sandbox import ChildLost, Ending, Limits, Outcome
+from app.settings import Settings
+from app.store import Attachment, Job, NoSpace, ReportRow, Store, StoreUnavailable
+
+_LOG = logging.getLogger(__name__)
+
+# By name, not imported: the server itself never loads the analysis.
+ANALYSIS = "app.jobs.analysis:analyse_upload"
+REDACTION = "app.jobs.redacting:redact_report"
+
+_RETRY_S = 1.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Worker:
+    """Works at jobs of `store` as they are claimed, by several threads if need be.
+
+    `target` is what a child calls, found in `paths` beside the application's own modules.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        target: str = ANALYSIS,
+        paths: Sequence[Path] = (),
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._target = target
+        self._paths = tuple(paths)
+        self._lock = threading.Lock()
+        self._watches: set[_Watch] = set()
+        self._stopping = threading.Event()
+
+    def hurry(self) -> None:
+        """Look at the rows of the jobs being worked at now: one may have been taken away."""
+        with self._lock:
+            for watch in self._watches:
+                watch.hurry()
+
+    def stop(self) -> None:
+        """Kill the children; their jobs go back to the queue as if they had not been claimed."""
+        self._stopping.set()
+        with self._lock:
+            for watch in self._watches:
+                watch.cancelled.set()
+
+    def work_at(self, claimed: Job) -> None:
+        """Do the job, unless its report is gone."""
+        row = self._store.reports.find_key(claimed.report_key)
+        if row is None:
+            return
+        source = row if row.parent_key is None else self._store.reports.find_key(row.parent_key)
+        if source is None:
+            return
+        limits = limits_for(self._settings, sum(item.bytes for item in source.attachments))
+        try:
+            folder = self._store.scratch(f"{claimed.id}-{claimed.attempt}")
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            self._store.jobs.fail(claimed, NO_SPACE, now=time.time())
+            return
+        watch = _Watch(self._store, claimed)
+        with self._lock:
+            self._watches.add(watch)
+            if self._stopping.is_set():
+                watch.cancelled.set()
+        try:
+            self._work(claimed, row, source, limits, folder, watch)
+        finally:
+            with self._lock:
+                self._watches.discard(watch)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _work(
+        self,
+        claimed: Job,
+        row: ReportRow,
+        source: ReportRow,
+        limits: Limits,
+        folder: Path,
+        watch: "_Watch",
+    ) -> None:
+        bundle = folder / "report.bundle"
+        target, arguments = self._task(row, source, folder)
+        try:
+            outcome = run_prepared(
+                target,
+                arguments | {"bundle": str(bundle)},
+                limits=limits,
+                folder=folder,
+                progress=watch.note,
+                tick=watch.tick,
+                cancelled=watch.cancelled,
+                paths=self._paths,
+                # Whatever ended the attempt before ends nobody else's this time.
+                apart=claimed.attempt > 1,
+            )
+        except ChildLost:
+            _LOG.warning("job %d: attempt %d lost its child", claimed.id, claimed.attempt)
+            self._write(lambda: self._store.jobs.lose(claimed, now=time.time()))
+            return
+        self._write(lambda: self._conclude(claimed, row, outcome, limits, bundle))
+
+    def _write(self, step: Callable[[], object]) -> None:
+        """Take a step that writes, as often as it takes the database to come back."""
+        while True:
+            try:
+                step()
+            except StoreUnavailable as error:
+                _LOG.warning("the end of a job cannot be written yet: %s", error)
+                if self._stopping.wait(_RETRY_S):
+                    raise
+            else:
+                return
+
+    def _conclude(
+        self, claimed: Job, row: ReportRow, outcome: Outcome, limits: Limits, bundle: Path
+    ) -> None:
+        if outcome.ending is Ending.CANCELLED:
+            # Somebody deleted the report, and then this changes nothing; or the server stops.
+            self._store.jobs.give_back(claimed)
+        elif outcome.ending is Ending.OK:
+            self._keep(claimed, bundle, outcome.result)
+        else:
+            problem = problem_of(outcome, limits, name=row.name)
+            self._store.jobs.fail(claimed, problem, now=time.time())
+
+    def _keep(self, claimed: Job, bundle: Path, summary: dict[str, Any]) -> None:
+        try:
+            incoming = self._store.blobs.receive_file(bundle)
+        except NoSpace:
+            self._store.jobs.fail(claimed, NO_SPACE, now=time.time())
+            return
+        if not self._store.jobs.finish(claimed, incoming, summary, now=time.time()):
+            self._store.blobs.discard(incoming)
+
+    def _task(self, row: ReportRow, source: ReportRow, folder: Path) -> tuple[str, dict[str, Any]]:
+        """What the child calls, and what with; a share is made from the bundle of its `source`."""
+        if row.redaction is None:
+            return self._target, self._question(row, folder)
+        held = source.attached("bundle")
+        path = str(self._store.blobs.path(held[0].blob)) if held else ""
+        logs = [str(self._store.blobs.path(log.blob)) for log in source.attached("log")]
+        return REDACTION, {"source": path, "logs": logs, "redaction": row.redaction}
+
+    def _question(self, row: ReportRow, folder: Path) -> dict[str, Any]:
+        archive = next(iter(row.attached("archive")), None)
+        return {
+            "archive": str(self._named(archive, folder)) if archive else None,
+            "name": archive.name if archive else "",
+            "logs": [
+                (log.name, str(self._store.blobs.path(log.blob))) for log in row.attached("log")
+            ],
+            "flags": row.question.flags,
+            "release": row.question.release,
+            "hung": row.question.hung,
+            "settings": portable_settings(self._settings),
+        }
+
+    def _named(self, archive: Attachment, folder: Path) -> Path:
+        # A single text says by its name which pass it is from; blobs are named by their digest.
+        place = folder / "input"
+        place.mkdir()
+        (place / archive.name).symlink_to(self._store.blobs.path(archive.blob))
+        return place / archive.name
+
+
+class _Watch:
+    """Keeps one job's lease and progress up to date, and cancels it when it is taken away."""
+
+    def __init__(self, store: Store, claimed: Job) -> None:
+        self._store = store
+        self._claimed = claimed
+        self._progress: tuple[str, int, int | None] = ("starting", 0, None)
+        self._first: list[str] = []
+        self._renew_at = 0.0
+        self.cancelled = threading.Event()
+
+    def note(self, stage: str, done: int, total: int | None) -> None:
+        words = stage.removeprefix(FIRST_RESULT)
+        if words == stage:
+            self._progress = (stage, done, total)
+        elif len(self._first) < MOST_FIRST_RESULTS:
+            self._first.append(words)
+
+    def hurry(self) -> None:
+        self._renew_at = 0.0
+
+    def tick(self) -> None:
+        if time.monotonic() < self._renew_at:
+            return
+        self._renew_at = time.monotonic() + RENEW_S
+        try:
+            mine = self._store.jobs.renew(
+                self._claimed,
+                now=time.time(),
+                lease_s=LEASE_S,
+                progress=self._progress,
+                first=self._first,
+            )
+        except StoreUnavailable as error:
+            _LOG.warning("job %d: the lease cannot be renewed: %s", self._claimed.id, error)
+            return
+        if not mine:
+            self.cancelled.set()
