@@ -99,7 +99,7 @@ operand: Final = compile_pattern(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
 literal: Final = compile_pattern(_literal(LITERAL_DEPTH), re.ASCII)
 attribute_list: Final = compile_pattern(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
 plain_attribute_list: Final = compile_pattern(rf"(?:, {KEY}{_PLAIN_VALUE})*+", re.ASCII)
-"""As `attribute_list`, for texts without backslashes and line breaks only; half as fast again."""
+"""As `attribute_list`, for texts without escaped quotes and line breaks; half as fast again."""
 
 attribute: Final = compile_pattern(ATTRIBUTE, re.ASCII)
 computation_head: Final = compile_pattern(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)
