@@ -15,6 +15,7 @@ from app.model.collective import CollectiveEvent as CollectiveEvent
 from app.model.collective import CollectiveEventKind as CollectiveEventKind
 from app.model.collective import Window as Window
 from app.model.device import TargetDevice
+from app.model.experiments import Replay
 from app.model.memory import Memory
 from app.model.mesh import Mesh
 from app.model.program import ProgramLines
@@ -261,20 +262,32 @@ class Culprit(Struct, frozen=True, kw_only=True):
 
 
 class Workaround(Struct, frozen=True, kw_only=True):
-    """Something to try; `releases` are those known to accept it, in words."""
+    """Something to try; `releases` are those known to accept it, in words.
+
+    `verified` says whether it was tried and cured, `experiment` the position, in the experiments
+    of the report's replay, of the compile that showed it.
+    """
 
     text: str
     flags: tuple[str, ...] = ()
     releases: str = ""
     verified: bool | None = None
+    experiment: int | None = None
 
 
 class RuledOut(Struct, frozen=True, kw_only=True):
-    """A hypothesis the evidence speaks against."""
+    """A hypothesis the evidence speaks against.
+
+    `flags` would cure if it were right; `verified` is true where they were tried and did not, and
+    `experiment` the position of that compile as in `Workaround`.
+    """
 
     hypothesis: str
     why: str
     evidence: tuple[Evidence, ...] = ()
+    flags: tuple[str, ...] = ()
+    verified: bool | None = None
+    experiment: int | None = None
 
 
 class Upstream(Struct, frozen=True, kw_only=True):
@@ -345,6 +358,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """The answer to one input.
 
     `memory` is read from buffer assignments; `memory_estimates` are of modules without one.
+    `replay` is what recompiling a module has shown, where somebody asked for it.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -361,3 +375,4 @@ class Report(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     findings: tuple[Finding, ...] = ()
     coverage: Coverage = Coverage()
+    replay: Replay | None = None

@@ -31,6 +31,7 @@ from app.report.wording import (
     more_text,
     numbered_pass,
     place_text,
+    tried_words,
 )
 
 TextLinks = Mapping[str, str]
@@ -91,7 +92,7 @@ def _finding_view(
         ruled_out=tuple(
             RuledOutView(
                 hypothesis=item.hypothesis,
-                why=item.why,
+                why=f"{item.why}{tried_words(item)}",
                 evidence=_evidence_views(item.evidence, text_links),
             )
             for item in finding.ruled_out
@@ -102,9 +103,7 @@ def _finding_view(
                 text=item.text,
                 flags=item.flags,
                 releases=f"jaxlib {item.releases}" if item.releases else "",
-                tried={True: "tried: works", False: "tried: does not help", None: ""}[
-                    item.verified
-                ],
+                tried=tried_words(item).strip(" ()"),
             )
             for item in finding.workarounds
         ),

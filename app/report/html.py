@@ -20,6 +20,7 @@ from app.model.report import Module, Report
 from app.model.source_lines import NO_SOURCE_LINES, SourceLines
 from app.report.briefs import memory_briefs, program_briefs
 from app.report.charts import pass_figure
+from app.report.experiments import replay_view
 from app.report.findings import finding_views
 from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
 from app.report.lanes import lanes_view
@@ -122,6 +123,7 @@ def page_of(
         memory=memory_briefs(report, "" if offline else links.report),
         programs=program_briefs(report, "" if offline else links.report),
         compare=_compare_view(shown, links, comparable=comparable),
+        replay=replay_view(shown.replay) if shown.replay else None,
         modules=module_views(shown),
         folded_modules=folded_modules(shown),
         coverage=coverage_view(shown.coverage),
@@ -141,6 +143,7 @@ def _parts(report: Report) -> tuple[PartView, ...]:
     counts = (
         ("verdict", "Verdict", 0),
         ("findings", "Findings", len(report.findings)),
+        *((("replay", "Replay", len(report.replay.experiments)),) if report.replay else ()),
         ("passes", "Passes", sum(len(module.dumps) for _, module in _modules_with_passes(report))),
         ("loops", "Loops", len(report.loops)),
         ("collectives", "Collectives", len(report.collectives)),

@@ -8,6 +8,7 @@ mention people, nor link, nor open HTML. Stays below the size that such places a
 import re
 
 from app.model.report import Collective, Evidence, Finding, Report
+from app.report.experiments import replay_view
 from app.report.loops import is_rewritten, loop_story
 from app.report.program_facts import axes_text, heaviest, line_text, sends_text, total_text
 from app.report.verdict import culprit_text, ranked_findings, verdict_of
@@ -18,6 +19,7 @@ from app.report.wording import (
     file_name,
     legible,
     place_text,
+    tried_words,
 )
 
 MAX_BYTES = 60_000
@@ -25,6 +27,7 @@ _MAX_FINDINGS = 10
 _MAX_LISTED = 8
 _MAX_LOOPS = 12
 _MAX_CODE = 400
+_MAX_VARIANTS = 40
 
 # What acts in the middle of a line; parentheses do so only behind a bracket. `@` notifies people,
 # `#` links to a thread, and forges make links of bare addresses.
@@ -54,12 +57,33 @@ def markdown_of(shown: Report, *, link: str = "") -> str:
     )
     for position, finding in enumerate(findings[:_MAX_FINDINGS]):
         parts.append(_finding_text(finding, headed=position > 0 or not weight))
+    parts.append(_replay_text(shown))
     parts.append(_loops_text(shown))
     parts.append(_collectives_text(shown.collectives))
     if len(findings) > _MAX_FINDINGS:
         parts.append(f"{counted(len(findings) - _MAX_FINDINGS, 'finding')} more in the report.")
     parts.append(_footer(shown))
     return _within_limit([part for part in parts if part])
+
+
+def _replay_text(shown: Report) -> str:
+    """The table of variants, the reduced module left to the report; "" without a replay."""
+    if shown.replay is None:
+        return ""
+    view = replay_view(shown.replay)
+    lines = [f"**{escaped(view.heading)}**", "", *(f"- {escaped(line)}" for line in view.lines)]
+    for group in view.groups:
+        lines += ["", f"| {escaped(group.title)} | outcome | work | collectives | peak |"]
+        lines.append("|---|---|---|---|---|")
+        for row in group.rows[:_MAX_VARIANTS]:
+            notes = "".join(f"; {escaped(note)}" for note in row.notes)
+            cells = (row.outcome, row.work, row.collectives, row.peak)
+            lines.append(f"| {_cell(row.name)}{notes} | {' | '.join(map(escaped, cells))} |")
+        if len(group.rows) > _MAX_VARIANTS:
+            lines += ["", f"{len(group.rows) - _MAX_VARIANTS:,} more in the report"]
+    if view.reduced:
+        lines += ["", escaped(view.reduced)]
+    return "\n".join([*lines, "", escaped(view.limits)])
 
 
 def _loops_text(shown: Report) -> str:
@@ -127,7 +151,9 @@ def _finding_text(finding: Finding, *, headed: bool) -> str:
     if finding.ruled_out:
         lines.append("")
         for item in finding.ruled_out:
-            lines.append(f"- Ruled out: {escaped(item.hypothesis)}: {escaped(item.why)}")
+            lines.append(
+                f"- Ruled out: {escaped(item.hypothesis)}: {escaped(item.why + tried_words(item))}"
+            )
     if finding.unknown:
         lines.append("")
         lines += [f"- Not known: {escaped(text)}" for text in finding.unknown]
@@ -143,7 +169,7 @@ def _advice(finding: Finding) -> list[str]:
     for workaround in finding.workarounds:
         parts = [escaped(workaround.text), *(code(flag) for flag in workaround.flags)]
         parts += [f"(jaxlib {escaped(workaround.releases)})"] if workaround.releases else []
-        lines.append(f"- To try: {' '.join(parts)}")
+        lines.append(f"- To try: {' '.join(parts)}{tried_words(workaround)}")
     for item in finding.upstream:
         parts = [code(item.ref)]
         parts += [f"affects {escaped(item.affects)}"] if item.affects else []

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from app.report.brief_views import MemoryBrief, ProgramBrief
 from app.report.drawing import CurveView, LanesView, LegendView
+from app.report.experiments import ReplayView
 from app.report.verdict import Verdict
 from app.report.views import ViewLink
 from app.report.wording import EventGroup
@@ -377,6 +378,7 @@ class Page:
     memory: tuple[MemoryBrief, ...]
     programs: tuple[ProgramBrief, ...]
     compare: CompareView
+    replay: ReplayView | None
     modules: Rows[ModuleView]
     folded_modules: tuple[FoldedModules, ...]
     coverage: CoverageView

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from app.model.report import Confidence, Culprit, Evidence, Finding, Report, Severity
 from app.model.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
+from app.report.terminal_experiments import print_replay
 from app.report.terminal_tables import print_heading, print_tables
 from app.report.verdict import Verdict, ranked_findings, verdict_of
 from app.report.wording import (
@@ -22,6 +23,7 @@ from app.report.wording import (
     file_name,
     legible,
     place_text,
+    tried_words,
     visible,
 )
 
@@ -54,6 +56,8 @@ def print_report(
             finding, console, source_lines, headed=position > 0 or verdict.tone == "clear"
         )
     _print_rest(len(findings), _MAX_FINDINGS, "findings", console)
+    if shown.replay is not None:
+        print_replay(shown.replay, console)
     print_tables(shown, console)
 
 
@@ -103,7 +107,10 @@ def _print_finding(
     if finding.ruled_out:
         print_heading("Ruled out", console)
         for item in finding.ruled_out:
-            _print_item(Text.assemble((item.hypothesis, "bold"), ": ", item.why), console)
+            tried = tried_words(item)
+            _print_item(
+                Text.assemble((item.hypothesis, "bold"), ": ", item.why, (tried, "bold")), console
+            )
             _print_evidence(item.evidence, console, indent=4, most=2)
     if finding.unknown:
         print_heading("Not known", console)
@@ -173,8 +180,7 @@ def _print_advice(finding: Finding, console: Console) -> None:
         print_heading("What to try", console)
         for workaround in finding.workarounds:
             line = Text(workaround.text)
-            verified = {True: " (tried: works)", False: " (tried: does not help)", None: ""}
-            line.append(verified[workaround.verified], style="bold")
+            line.append(tried_words(workaround), style="bold")
             _print_item(line, console)
             for flag in workaround.flags:
                 console.print(_indented(Text(flag, style="green", overflow="fold"), 4))

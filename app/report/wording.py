@@ -11,7 +11,15 @@ from typing import Literal, TypeVar, cast
 
 import msgspec
 
-from app.model.report import Confidence, Dump, LoopEventKind, Severity, Source
+from app.model.report import (
+    Confidence,
+    Dump,
+    LoopEventKind,
+    RuledOut,
+    Severity,
+    Source,
+    Workaround,
+)
 from app.model.source import SourceHow
 
 T = TypeVar("T")
@@ -169,6 +177,16 @@ def _legible(value: object, multiline: bool) -> object:
                 changed[name] = new
         return msgspec.structs.replace(value, **changed) if changed else value
     return value
+
+
+def tried_words(item: Workaround | RuledOut) -> str:
+    """What a replay made of it, to stand behind its text; "" where nobody tried."""
+    if item.verified is None:
+        return ""
+    if isinstance(item, RuledOut):
+        shown = "it fails all the same" if item.verified else "yet it cures"
+        return f" (tried {' '.join(item.flags)}: {shown})"
+    return " (tried: works)" if item.verified else " (tried: does not help)"
 
 
 def size_text(byte_count: int) -> str:

@@ -127,7 +127,7 @@ def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
         "not touched any loop when the compiler died."
     )
     if history is None or not any(dump.name.after for dump in history.dumps):
-        yield RuledOut(hypothesis=_SUSPICION, why=why)
+        yield RuledOut(hypothesis=_SUSPICION, why=why, flags=(_WITHOUT_IT,))
         return
     ran = [d for d in history.dumps if d.name.after == _DOUBLE_BUFFERING]
     if ran:
@@ -138,6 +138,7 @@ def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
     yield RuledOut(
         hypothesis=_SUSPICION,
         why=why,
+        flags=(_WITHOUT_IT,),
         evidence=(
             dump_evidence(
                 history.last,
@@ -147,6 +148,7 @@ def _double_buffering(facts: Facts) -> Iterator[RuledOut]:
     )
 
 
+_WITHOUT_IT = "--xla_gpu_enable_while_loop_double_buffering=false"
 _SUSPICION = "Double buffering of a while loop causes the crash"
 
 

@@ -29,6 +29,7 @@ REPORT_TEMPLATES = {
     "_modules.html",
     "_files.html",
     "_environment.html",
+    "_experiments.html",
     "_marks.html",
     "_shape.html",
     "_rows.html",

@@ -1,0 +1,88 @@
+"""What was tried with a dump's module: the experiments of a replay, as the report keeps them.
+
+The field names are keys of the JSON contract, as in `report.py`. Nothing here was seen on a device:
+a replay compiles and never runs.
+"""
+
+from typing import Literal
+
+from app.model.source import Struct
+
+Outcome = Literal[
+    "compiles",
+    "same signature",
+    "another failure",
+    "time-out",
+    "out of memory",
+    "refused",
+    "not tried",
+]
+
+
+class Effects(Struct, frozen=True, kw_only=True):
+    """What the finished program of a variant costs in one execution, as the analysis has it.
+
+    `flops` are those of matrix products and convolutions, `collectives` stand in the last text,
+    `collective_bytes` is what one device sends; with `at_least` a loop with such work has no known
+    trip count and counts as one iteration. `peak_bytes` is from the buffer assignment, or an
+    estimate where `is_estimate`. `remarks` are titles of warnings about this very program.
+    """
+
+    flops: int = 0
+    collectives: int = 0
+    collective_bytes: int = 0
+    at_least: bool = False
+    peak_bytes: int | None = None
+    is_estimate: bool = False
+    remarks: tuple[str, ...] = ()
+
+
+class Experiment(Struct, frozen=True, kw_only=True):
+    """One compile of the module: what was changed and what became of it.
+
+    `question` is what it was to answer, `flags` what differs from the run, `dropped` are flags that
+    the release does not know, `words` the message of a failure.
+    """
+
+    question: Literal["baseline", "flags", "passes", "releases", "workaround"]
+    name: str
+    release: str
+    outcome: Outcome
+    words: str = ""
+    seconds: float = 0.0
+    flags: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    effects: Effects | None = None
+
+
+class ReducedModule(Struct, frozen=True, kw_only=True):
+    """A small module with the same failure, as text that XLA takes."""
+
+    name: str
+    text: str
+    instructions_before: int
+    instructions_after: int
+    is_minimal: bool
+    commands: tuple[str, ...] = ()
+
+
+class Replay(Struct, frozen=True, kw_only=True):
+    """What recompiling one module of the dump has shown.
+
+    `file` is the text that was compiled, `signature` the failure looked for, `target` what kind of
+    device it was compiled for. `flags_known` is false where the run's flags are not known, so that
+    defaults were used. `needed` are flags with which alone the failure stays, `together` changes
+    that cure only together; None where that was not searched.
+    """
+
+    module: str
+    file: str
+    release: str
+    signature: str = ""
+    target: str = ""
+    flags: tuple[str, ...] = ()
+    flags_known: bool = True
+    experiments: tuple[Experiment, ...] = ()
+    needed: tuple[str, ...] | None = None
+    together: tuple[str, ...] | None = None
+    reduced: ReducedModule | None = None

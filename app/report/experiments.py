@@ -1,0 +1,146 @@
+"""The experiments of a replay as rows that page, Markdown and terminal share.
+
+Takes a `Replay` and gives words; what a variant costs is told beside the least that any variant of
+the same module costs, for a change that cures may make the program do more.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from app.model.experiments import Effects, Experiment, Replay
+from app.report.wording import counted, operations_text, size_text
+
+_SHOWN_WORDS = 200
+# What differs by less may be another choice of products for the same work.
+_MUCH_MORE = 1.5
+_QUESTIONS = {
+    "baseline": "The run itself",
+    "workaround": "Workarounds and suspicions",
+    "flags": "Single flags",
+    "passes": "Single passes switched off",
+    "releases": "Releases",
+}
+_LIMITS = (
+    "A replay compiles and never runs: it shows no wrong numbers, no hang and no memory that runs "
+    "out on a device, times no kernel, and knows no other GPU's limits than those of its target."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRow:
+    """One compile: what was changed, what came of it, and what the program costs then."""
+
+    name: str
+    outcome: str
+    words: str
+    work: str
+    collectives: str
+    peak: str
+    seconds: str
+    notes: tuple[str, ...]
+    outcome_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentGroup:
+    """The compiles that answer one question."""
+
+    title: str
+    rows: tuple[ExperimentRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayView:
+    """All experiments of a report in words; `reduced_text` is the small module, "" without one."""
+
+    heading: str
+    lines: tuple[str, ...]
+    groups: tuple[ExperimentGroup, ...]
+    limits: str
+    reduced: str
+    reduced_name: str
+    reduced_text: str
+    commands: tuple[str, ...]
+
+
+def replay_view(replay: Replay) -> ReplayView:
+    """The words for a replay whose texts are legible already."""
+    least = _least_work(replay.experiments)
+    groups = [
+        ExperimentGroup(title, tuple(_row(e, least) for e in found))
+        for question, title in _QUESTIONS.items()
+        if (found := [e for e in replay.experiments if e.question == question])
+    ]
+    reduced = replay.reduced
+    return ReplayView(
+        heading="What recompiling showed",
+        lines=tuple(_lines(replay)),
+        groups=tuple(groups),
+        limits=_LIMITS,
+        reduced=""
+        if reduced is None
+        else f"A small module with the same failure: {reduced.instructions_after:,} of "
+        f"{reduced.instructions_before:,} instructions"
+        f"{'' if reduced.is_minimal else ' (the time was up: more may go)'}",
+        reduced_name=PurePosixPath(reduced.name).name if reduced else "",
+        reduced_text=reduced.text if reduced else "",
+        commands=reduced.commands if reduced else (),
+    )
+
+
+def _lines(replay: Replay) -> Iterable[str]:
+    target = f" for {replay.target}" if replay.target else ""
+    yield f"{replay.file}, compiled again{target} with no GPU, jaxlib {replay.release}."
+    if replay.signature:
+        yield f"Looked for: {replay.signature}"
+    if not replay.flags_known:
+        yield "The flags of the run are not known: these are the defaults of the release."
+    if replay.needed is not None:
+        alone = " ".join(replay.needed) or "none: it fails without any flag"
+        yield f"Flags with which alone it fails: {alone}"
+    if replay.together is not None:
+        yield f"Changes that cure only together: {' '.join(replay.together)}"
+
+
+def _row(experiment: Experiment, least: Effects | None) -> ExperimentRow:
+    effects = experiment.effects
+    notes = list(effects.remarks) if effects else []
+    if effects and least and least.flops and effects.flops >= _MUCH_MORE * least.flops:
+        times = effects.flops / least.flops
+        notes.insert(0, f"{times:.1f} times the work of the leanest variant here")
+    if experiment.dropped:
+        notes.append(f"not known to this release: {' '.join(experiment.dropped)}")
+    return ExperimentRow(
+        name=experiment.name,
+        outcome=experiment.outcome,
+        words=experiment.words[:_SHOWN_WORDS] if experiment.outcome != "same signature" else "",
+        work=_work(effects),
+        collectives=""
+        if effects is None
+        else f"{effects.collectives:,}, {size_text(effects.collective_bytes)}",
+        peak=""
+        if effects is None or effects.peak_bytes is None
+        else f"{size_text(effects.peak_bytes)}{' (estimate)' if effects.is_estimate else ''}",
+        seconds=f"{experiment.seconds:.1f} s",
+        notes=tuple(notes),
+        outcome_kind=experiment.outcome.replace(" ", "-"),
+    )
+
+
+def _work(effects: Effects | None) -> str:
+    if effects is None:
+        return ""
+    return f"{'at least ' if effects.at_least else ''}{operations_text(effects.flops)}"
+
+
+def _least_work(experiments: Sequence[Experiment]) -> Effects | None:
+    known = [e.effects for e in experiments if e.effects and e.effects.flops]
+    return min(known, key=lambda effects: effects.flops, default=None)
+
+
+def summary_of(replay: Replay) -> str:
+    """`3 of 14 changes cure` for a heading."""
+    tried = [e for e in replay.experiments if e.question != "baseline"]
+    cures = sum(e.outcome == "compiles" for e in tried)
+    return f"{cures:,} of {counted(len(tried), 'variant')} compile{'s' if cures == 1 else ''}"

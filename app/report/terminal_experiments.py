@@ -1,0 +1,45 @@
+"""The experiments of a replay as terminal text: one table a question, notes below their rows."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from app.model.experiments import Replay
+from app.report.experiments import ExperimentGroup, replay_view
+
+_STYLES = {"compiles": "green", "same-signature": "red"}
+
+
+def print_replay(replay: Replay, console: Console) -> None:
+    """Print all that was tried; the texts are legible already and printed as text."""
+    view = replay_view(replay)
+    console.print()
+    console.print(Text(view.heading, style="bold underline"))
+    for line in view.lines:
+        console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2)))
+    for group in view.groups:
+        _print_group(group, console)
+    if view.reduced:
+        console.print(Padding(Text(f"{view.reduced}: {view.reduced_name}"), (0, 0, 0, 2)))
+    for command in view.commands:
+        console.print(Padding(Text(command, overflow="fold", style="green"), (0, 0, 0, 4)))
+    console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2)))
+
+
+def _print_group(group: ExperimentGroup, console: Console) -> None:
+    is_weighed = any(row.work for row in group.rows)
+    table = Table(box=SIMPLE_HEAD, title=group.title, title_justify="left", pad_edge=True)
+    for heading in ("change", "outcome", *(("work", "sends", "peak") if is_weighed else ())):
+        table.add_column(heading, overflow="fold")
+    for row in group.rows:
+        name = Text(row.name, style="bold")
+        for words in (row.words, *row.notes):
+            if words:
+                name.append(f"\n{words}", style="none")
+        cells = [name, Text(row.outcome, style=_STYLES.get(row.outcome_kind, ""))]
+        if is_weighed:
+            cells += [Text(cell) for cell in (row.work, row.collectives, row.peak)]
+        table.add_row(*cells)
+    console.print(table)

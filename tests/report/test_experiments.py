@@ -1,0 +1,130 @@
+"""The experiments of a replay in every form of the report."""
+
+import io
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from app.model.codec import report_from_json, report_to_json
+from app.model.experiments import Effects, Experiment, ReducedModule, Replay
+from app.model.report import Finding, Input, Report, RuledOut, Tool, Workaround
+from app.report.experiments import replay_view
+from app.report.html import report_page
+from app.report.markdown import report_markdown
+from app.report.terminal import print_report
+
+HOSTILE = "</script><img src=x> [x](http://evil)"
+REPLAY = Replay(
+    module="m",
+    file="before.txt",
+    release="0.4.31",
+    signature="a.cc|check",
+    flags_known=False,
+    needed=("--xla_a=true",),
+    experiments=(
+        Experiment(
+            question="baseline",
+            name="as the run had it",
+            release="0.4.30",
+            outcome="same signature",
+            words="a.cc:1: Check failed",
+        ),
+        Experiment(
+            question="flags",
+            name=f"--xla_a=false {HOSTILE}",
+            release="0.4.30",
+            outcome="compiles",
+            effects=Effects(flops=2_000_000, collectives=3, collective_bytes=2048, peak_bytes=4096),
+        ),
+        Experiment(
+            question="flags",
+            name="--xla_b=false",
+            release="0.4.30",
+            outcome="compiles",
+            dropped=("xla_c",),
+            effects=Effects(
+                flops=4_100_000, collectives=6, at_least=True, peak_bytes=1, is_estimate=True
+            ),
+        ),
+    ),
+    reduced=ReducedModule(
+        name="/home/me/small.hlo",
+        text="HloModule small\n",
+        instructions_before=500,
+        instructions_after=70,
+        is_minimal=False,
+        commands=("hlo-opt small.hlo",),
+    ),
+)
+REPORT = Report(
+    tool=Tool(name="hloscope", version="0"),
+    input=Input(name="x", bytes=0, sha256=""),
+    replay=REPLAY,
+    findings=(
+        Finding(
+            rule="PIP001",
+            class_="c",
+            severity="error",
+            confidence="likely",
+            title="It died",
+            message="Here.",
+            workarounds=(
+                Workaround(text="Do less.", flags=("--xla_a=false",), verified=True, experiment=1),
+                Workaround(text="Do more.", flags=("--xla_d=false",), verified=False),
+            ),
+            ruled_out=(
+                RuledOut(hypothesis="It is b", why="No.", flags=("--xla_b=false",), verified=True),
+            ),
+        ),
+    ),
+)
+
+
+def test_what_costs_much_more_than_the_leanest_is_told() -> None:
+    view = replay_view(REPLAY)
+    lean, heavy = view.groups[1].rows
+    assert lean.notes == ()
+    assert heavy.notes[0] == "2.0 times the work of the leanest variant here"
+    assert (heavy.work, heavy.peak) == ("at least 4.1 MFLOP", "1 B (estimate)")
+    assert "xla_c" in heavy.notes[1]
+
+
+def test_unknown_flags_and_the_time_that_was_up_are_told() -> None:
+    view = replay_view(REPLAY)
+    assert any("not known" in line for line in view.lines)
+    assert "the time was up" in view.reduced
+    assert view.reduced_name == "small.hlo"
+
+
+def in_terminal() -> str:
+    out = io.StringIO()
+    print_report(REPORT, Console(file=out, width=160))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [in_terminal, lambda: report_markdown(REPORT), lambda: report_page(REPORT, offline=True)],
+    ids=["terminal", "markdown", "page"],
+)
+def test_every_form_shows_the_table(form: Callable[[], str]) -> None:
+    text = form()
+    for words in ("same signature", "2.0 times", "tried: works", "does not help", "never runs"):
+        assert words in text
+
+
+def test_hostile_names_stay_text() -> None:
+    assert HOSTILE not in report_page(REPORT, offline=True)
+    assert f"`--xla_a=false {HOSTILE}`" in report_markdown(REPORT)
+
+
+def test_a_report_without_a_replay_shows_none() -> None:
+    plain = msgspec.structs.replace(REPORT, replay=None)
+    assert "recompiling" not in report_page(plain, offline=True).lower()
+    assert "recompiling" not in report_markdown(plain)
+
+
+def test_json_keeps_the_experiments() -> None:
+    assert report_from_json(report_to_json(REPORT)) == REPORT
