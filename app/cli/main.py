@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from app.cli import (
+    admin,
     analyze,
     compare,
     diff,
@@ -36,7 +37,20 @@ from app.errors import (
 from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
-_COMMANDS = (analyze, run, parse, diff, compare, policy, replay, serve, upload, rules, explain)
+_COMMANDS = (
+    analyze,
+    run,
+    parse,
+    diff,
+    compare,
+    policy,
+    replay,
+    serve,
+    admin,
+    upload,
+    rules,
+    explain,
+)
 _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
     (UsageError, 2),
     (NotFound, 2),

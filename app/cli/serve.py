@@ -1,10 +1,9 @@
 """`hloscope serve`: the web app; with `--sample` a report is made at start and its link printed."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
-from app.cli.arguments import Commands
+from app.cli.arguments import Commands, add_place_options, with_places
 from app.settings import Settings
 from app.web.serve import serve
 
@@ -14,7 +13,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser("serve", help="run the web app")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8765, help="0 takes a free one")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of reports")
+    add_place_options(parser)
     parser.add_argument("--sample", type=Path, metavar="PATH", help="analyse this dump at start")
     parser.add_argument("--log", type=Path, action="append", default=[], metavar="FILE")
     parser.set_defaults(run=run)
@@ -22,10 +21,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Serve until interrupted."""
-    if arguments.data is not None:
-        settings = replace(settings, data_dir=arguments.data)
     serve(
-        settings,
+        with_places(settings, arguments),
         host=arguments.host,
         port=arguments.port,
         sample=arguments.sample,

@@ -5,21 +5,34 @@ or the blobs stand elsewhere, other processes may work on them at the same time:
 unfinished there may be theirs, and is left to the sweep and to the watch over leases.
 """
 
-import fcntl
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
-from app.errors import UsageError
 from app.settings import Settings
 from app.store.blobs import DEFAULT_CACHE_BYTES, Blobs
 from app.store.database import open_database
+from app.store.folder_lock import locked
 from app.store.jobs import JobQueue
 from app.store.ledger import DEFAULT_GRACE_S, Ledger
 from app.store.reports import Reports
 from app.store.tokens import Tokens
+from app.store.upkeep import Upkeep
 from app.store.uploads import Uploads
+
+_DAY_S = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """How many reports, uploads in parts, left blobs and unfinished pieces were deleted."""
+
+    reports: int
+    uploads: int
+    blobs: int
+    unfinished: int
 
 
 class Store:
@@ -31,6 +44,7 @@ class Store:
         blobs: bytes.
         tokens: of programs that speak to the server.
         ledger: which blobs are kept, and for whom.
+        upkeep: what those ask who run the server.
         uploads: dumps that arrive in parts.
         folder: what is this process's own: scratch space, copies of blobs, parts of uploads.
         is_alone: database and blobs stand in the folder, and no other process works on them.
@@ -61,7 +75,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()
         self.is_alone = not database and not blobs
-        self._lock = None if is_guest else _locked(self.folder / "lock")
+        self._lock = None if is_guest else locked(self.folder)
         try:
             self._engine = open_database(database or self.folder / "hloscope.sqlite")
             try:
@@ -76,6 +90,7 @@ class Store:
                 self.reports = Reports(self._engine, self.ledger)
                 self.jobs = JobQueue(self._engine, self.ledger)
                 self.tokens = Tokens(self._engine)
+                self.upkeep = Upkeep(self._engine, self.blobs)
                 self.uploads = Uploads(self._engine, self.folder / "uploads")
                 if not is_guest:
                     self._tidy_up()
@@ -98,6 +113,14 @@ class Store:
             grace_s=settings.sweep_grace_s,
             is_guest=is_guest,
         )
+
+    def retire(self, *, report_days: int, now: float) -> Retired:
+        """Delete what has had its time, and what is left over; 0 days keep reports for ever."""
+        before = now - report_days * _DAY_S if report_days else None
+        reports = self.reports.expire(before=before, now=now)
+        uploads = self.uploads.expire(now=now)
+        swept = self.ledger.sweep()
+        return Retired(reports, uploads, swept.blobs, swept.unfinished)
 
     def scratch(self, name: str) -> Path:
         """A new empty folder for one piece of work; whoever asks for it removes it."""
@@ -133,18 +156,3 @@ class Store:
     def _unlock(self) -> None:
         if self._lock is not None:
             self._lock.close()
-
-
-def _locked(path: Path) -> IO[bytes]:
-    file = path.open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise UsageError(
-            "it is in use by another server",
-            place=str(path.parent),
-            next_step="Stop that one, or choose another folder with HLOSCOPE_DATA_DIR.",
-            code="data_dir_in_use",
-        ) from None
-    return file
