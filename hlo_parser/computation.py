@@ -10,6 +10,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from hlo_parser.scan import foot_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -94,6 +96,12 @@ class Computation:
     def text(self) -> str:
         """As printed, from its name (or ENTRY) to the end of its last line; not kept."""
         return self._raw.rstrip().decode("utf-8", errors="backslashreplace")
+
+    @property
+    def backend_config(self) -> str:
+        """What it is told behind its closing brace (since 0.12), as printed; empty as a rule."""
+        is_told = b"backend_config=" in self._raw
+        return dict(foot_of(self.text)).get("backend_config", "") if is_told else ""
 
     @property
     def root(self) -> Instruction:

@@ -63,6 +63,7 @@ def _between(first: Module, second: Module) -> Iterator[Difference]:
 def _computations(first: Computation, second: Computation) -> Iterator[Difference]:
     place = first.name
     yield from _values(place, "execution_thread", first.execution_thread, second.execution_thread)
+    yield from _values(place, "backend_config", first.backend_config, second.backend_config)
     yield from _values(place, "root", first.root.name, second.root.name)
     yield from _sequences(place, "instructions", first.instructions, second.instructions)
     for instruction in first.instructions:

@@ -56,7 +56,8 @@ _BINARY = {
     "mulhi": _ANY,
 }
 _AS_FIRST = frozenset(
-    "add-dependency copy domain dynamic-update-slice opt-barrier select-and-scatter while".split()
+    "add-dependency copy domain dynamic-update-slice opt-barrier select-and-scatter shuffle "
+    "while".split()
 )
 _CALLS = {"call": "to_apply", "conditional": "branch_computations"}
 _PARTS = {"c64": "f32", "c128": "f64"}

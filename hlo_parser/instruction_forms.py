@@ -39,7 +39,7 @@ _NEEDS_SHAPE = frozenset(
         "rng-bit-generator rng-get-and-update-state reduce-precision slice dynamic-slice "
         "all-gather all-reduce all-to-all reduce-scatter collective-permute copy-start copy-done "
         "send recv infeed outfeed dynamic-update-slice opt-barrier collective-broadcast "
-        "ragged-all-to-all dynamic-reshape stochastic-convert"
+        "ragged-all-to-all dynamic-reshape stochastic-convert collective-reduce"
     ).split()
 )
 STEPS = ("-start", "-update", "-done")
@@ -150,9 +150,21 @@ def _dimensions_fault(instruction: Instruction, text: str) -> str | None:
 
 def _device_ids_fault(instruction: Instruction, text: str) -> str | None:
     attributes = instruction.attributes
-    if text == "true" and "to_apply" in attributes and "channel_id" not in attributes:
+    is_held = "to_apply" in attributes and instruction.opcode != "collective-reduce"
+    if text == "true" and is_held and "channel_id" not in attributes:
         return "use_global_device_ids needs channel_id"
     return None
+
+
+def _algorithm_fault(instruction: Instruction, text: str) -> str | None:
+    is_random = text.lower().startswith("rng_")
+    takes_random = instruction.opcode == "rng-bit-generator"
+    return None if is_random == takes_random else "algorithm takes another value"
+
+
+def _mode_fault(instruction: Instruction, text: str) -> str | None:
+    is_shuffle = instruction.opcode == "shuffle"
+    return None if (text == "rotate") == is_shuffle else "mode takes another value"
 
 
 def _replication_fault(instruction: Instruction, text: str) -> str | None:
@@ -196,6 +208,8 @@ def _dim_labels_fault(instruction: Instruction, text: str) -> str | None:
 _JUDGES: dict[str, Callable[[Instruction, str], str | None]] = {
     "dimensions": _dimensions_fault,
     "use_global_device_ids": _device_ids_fault,
+    "mode": _mode_fault,
+    "algorithm": _algorithm_fault,
     "parameter_replication": _replication_fault,
     "slice_sizes": _slice_sizes_fault,
     "operand_layout_constraints": _constraints_fault,

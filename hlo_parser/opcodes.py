@@ -34,6 +34,7 @@ _SUM = f"{_GROUPS} use_global_device_ids mode !to_apply"
 _GATHER = f"{_GROUPS} use_global_device_ids !dimensions"
 _NORM = "!epsilon !feature_index"
 _CONVOLUTION = "window {}dim_labels feature_group_count batch_group_count operand_precision"
+_SCALED = "sparsity_config block_scaling_config"
 _TRANSFER = "channel_id is_host_transfer"
 _ASYNC = "async_execution_thread {}calls"
 
@@ -73,6 +74,7 @@ _TABLE = (
     ("reshape", "1", "inferred_dimension"),
     ("dynamic-reshape", "1+", ""),
     ("transpose reverse", "1", "!dimensions"),
+    ("shuffle", "1", "!dimensions !mode !shifts"),
     ("concatenate", "1+", "!dimensions"),
     ("slice", "1", "!slice"),
     ("dynamic-slice", "1+", "!dynamic_slice_sizes"),
@@ -99,13 +101,13 @@ _TABLE = (
         "input_batching_dims scatter_indices_batching_dims !index_vector_dim "
         "indices_are_sorted unique_indices !to_apply",
     ),
-    ("dot", "2-4", f"{_DOT} algorithm sparsity"),
+    ("dot", "2+", f"{_DOT} algorithm sparsity {_SCALED}"),
     ("ragged-dot", "3", f"{_DOT} lhs_ragged_dims rhs_group_dims"),
     ("scaled-dot", "4", f"{_DOT} algorithm"),
     (
         "convolution",
         "2+",
-        f"{_CONVOLUTION.format('!')} convolution_kind algorithm sparsity_config",
+        f"{_CONVOLUTION.format('!')} convolution_kind conv_kind algorithm {_SCALED}",
     ),
     ("fft", "1", "!fft_type !fft_length"),
     ("cholesky", "1", "lower"),
@@ -134,6 +136,11 @@ _TABLE = (
     ("all-to-all", "0+", f"{_GROUPS} dimensions"),
     ("ragged-all-to-all", "0+", f"{_GROUPS} dimensions"),
     ("collective-broadcast", "0+", f"{_GROUPS} has_dynamic_root"),
+    (
+        "collective-reduce",
+        "0+",
+        f"{_GROUPS} use_global_device_ids has_dynamic_root !to_apply",
+    ),
     (
         "collective-permute collective-permute-start",
         "0+",

@@ -20,7 +20,7 @@ from hlo_parser.interner import Interner
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.possessive import compile_pattern
-from hlo_parser.scan import Scanner
+from hlo_parser.scan import Scanner, foot_attributes
 from hlo_parser.strict import check
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _SHOWN = 200
 _HEADER = compile_pattern(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = compile_pattern(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
-_FOOT_ATTRIBUTE = compile_pattern(
-    rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII
-)
 _TABLES = compile_pattern(
     rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
     rb"\d++\s*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|\{[^{}]*+\})))*+"
@@ -294,7 +291,8 @@ class _Reading:
         raw = self.data[start:foot]
         block = self.interner.blocks.get(raw)
         if block is None or body.has_context:
-            thread = _foot_attributes(decode(self.data[end:foot])).get("execution_thread", "main")
+            told = dict(foot_attributes(decode(self.data[end:foot])))
+            thread = told.get("execution_thread", "main")
             computation = body.computation(raw, name, is_entry, thread.strip("\"'"))
             block = Block(raw, computation, raw.count(b"\n"))
             if not body.has_context:
@@ -348,7 +346,3 @@ def _ordinary_header(text: str) -> Header | None:
 
 def _place(unparsed: Unparsed) -> tuple[int, int]:
     return unparsed.span.line, unparsed.span.column
-
-
-def _foot_attributes(text: str) -> dict[str, str]:
-    return {key[:-1]: value for key, value in _FOOT_ATTRIBUTE.findall(text)}

@@ -77,7 +77,9 @@ class _Printer:
         for instruction in computation.instructions:
             yield "  " + self._instruction(instruction)
         thread = computation.execution_thread
-        yield "}" if thread == "main" else f'}}, execution_thread="{thread}"'
+        told = "" if thread == "main" else f', execution_thread="{thread}"'
+        config = computation.backend_config
+        yield f"}}{told}, backend_config={config}" if config else f"}}{told}"
 
     def _instruction(self, instruction: Instruction) -> str:
         root = "ROOT " if instruction.is_root else ""

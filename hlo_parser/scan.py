@@ -8,6 +8,7 @@ piece that is not closed ends where the next one plainly begins.
 from __future__ import annotations
 
 import re
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
@@ -30,7 +31,11 @@ _LINE_START = compile_pattern(
     rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
 _START = compile_pattern(
-    rb"[ \t]*+(?:ROOT(?:[ \t\r\n]++|(?=%)))?+(?:%" + _NAME + rb"\s*+=|" + _NAME + rb"\s++=)"
+    rb"[ \t]*+(?:ROOT(?:(?:[ \t\r\n]++|/\*[^*\n]*+\*/)++|(?=%)))?+(?:%"
+    + _NAME
+    + rb"\s*+=|"
+    + _NAME
+    + rb"\s++=)"
 )
 _PLAIN_START = compile_pattern(
     _START.pattern + rb"\s*+(?:\(|/\*|[A-Za-z_][A-Za-z0-9_.\-]*+\s*+[\[(])"
@@ -47,6 +52,10 @@ _ARROW = compile_pattern(rb"\s*+->\s*+")
 _ARRAY = compile_pattern(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
 _BUFFER = compile_pattern(rb"b\s*+(?=\()")
 _FOOT = compile_pattern(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
+_FOOT_ATTRIBUTE = compile_pattern(
+    rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII
+)
+_LAST_FOOT = compile_pattern(rb"\}(" + _FOOT.pattern + rb")\s*+(?://[^\n]*+)?+\Z")
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
 _WITH_TEXTS = compile_pattern(rb"origin_recovery_table=")
 _LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
@@ -64,6 +73,8 @@ _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
 _MAX_CLOSED_BY_LINES = 8
 _ROOT_WINDOW = 16
+_NAME_WINDOW = 4096
+_NAME_CHARACTERS = f"%.-_{ascii_letters}{digits}".encode()
 
 
 class Scanner:
@@ -187,11 +198,16 @@ def _end_of(pattern: re.Pattern[bytes], data: bytes, position: int) -> int:
     return match.end() if match else position
 
 
-def foot_of(computation: Computation) -> str:
-    """What stands behind the closing brace; empty for a text of one instruction."""
-    text = computation.text
-    is_body = Scanner(text.encode("utf-8", "surrogatepass")).head(0) is not None
-    return text.rpartition("}")[2] if is_body else ""
+def foot_attributes(text: str) -> list[tuple[str, str]]:
+    """Keys and values of what stands behind a closing brace, in order."""
+    return [(key[:-1], value) for key, value in _FOOT_ATTRIBUTE.findall(text)]
+
+
+def foot_of(text: str) -> list[tuple[str, str]]:
+    """The attributes behind a computation's closing brace; none for a text of one instruction."""
+    raw = text.encode("utf-8", "surrogatepass")
+    foot = _LAST_FOOT.search(raw) if Scanner(raw).head(0) is not None else None
+    return foot_attributes(foot[1].decode(errors="backslashreplace")) if foot is not None else []
 
 
 def signature_of(computation: Computation) -> str | None:
@@ -343,13 +359,8 @@ class _Statement:
         if not mark.startswith(b"%"):
             while self.data[name - 1 : name] in (b" ", b"\t"):
                 name -= 1
-            name = (
-                max(
-                    self.data.rfind(b" ", self.start, name),
-                    self.data.rfind(b"\t", self.start, name),
-                )
-                + 1
-            )
+            line = self.data[max(self.start, name - _NAME_WINDOW) : name]
+            name -= len(line) - len(line.rstrip(_NAME_CHARACTERS))
         before = self.data[max(self.start, name - _ROOT_WINDOW) : name].rstrip()
         if before.endswith(b"ROOT"):
             name = self.data.rfind(b"ROOT", self.start, name)

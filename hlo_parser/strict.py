@@ -246,13 +246,16 @@ class _Check:
                 self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
 
     def _foot(self, computation: Computation) -> None:
-        foot = foot_of(computation)
-        for key in keys_of(foot):
-            if key != "execution_thread":
-                self._fail(computation, computation.name, f"a computation has no attribute {key}")
-            fault = value_fault(key, foot.partition(f"{key}=")[2])
+        told: set[str] = set()
+        for key, value in foot_of(computation.text):
+            fault = value_fault(key, value)
+            if key not in {"execution_thread", "backend_config"}:
+                fault = f"a computation has no attribute {key}"
+            elif key in told:
+                fault = f"attribute {key} is given twice"
             if fault is not None:
-                self._fail(computation, computation.name, fault)
+                self._fail(computation, computation.name, _literally(fault))
+            told.add(key)
 
     def _signature(self, computation: Computation) -> None:
         text = signature_of(computation)

@@ -43,6 +43,12 @@ def _words(text: str) -> str:
     return f"(?:{'|'.join(text.split())})"
 
 
+def _sides(part: str) -> str:
+    """`{lhs={part part} rhs={part}}`, without commas."""
+    side = rf"(?:lhs|rhs)=\{{(?:{part}(?: {part})*+)?+\}}"
+    return rf"\{{(?:{side}(?: ?{side})*+)?+\}}"
+
+
 def braces(depth: int) -> str:
     """Balanced braces; only double-quoted strings and braces count inside."""
     pattern = r"(?!)"
@@ -70,7 +76,7 @@ _IOTA = rf"{_DIMS}<={_DIMS}(?:{_ORDER})?+"
 _AXIS = rf"{STRING}(?::\(\d++\)\d++)?+"
 _AXES = _list(_AXIS)
 _MESH = (
-    rf"mesh\[(?:{STRING}=\d++(?:,{STRING}=\d++)*+)?+\]"
+    rf"mesh\[(?:{STRING}={_INT}(?:,{STRING}={_INT})*+)?+\]"
     rf"(?:,device_ids=\((?:{_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)*+)\))?+"
 )
 _METADATA_INT = "source_line source_end_line source_column source_end_column stack_frame_id"
@@ -89,11 +95,15 @@ _SHARDING_PART = (
     rf"last_tile_dims={_list(_SUBGROUP)}|shard_as {_INT}|shard_like {_INT}|"
     rf"device={_INT}|{_TILED}|{_METADATA_LIST})"
 )
-_DIMENSION = rf"\{{(?:(?:{_AXIS}|\?)(?:,(?:{_AXIS}|\?))*+)?+\}}"
-_NAMED_PART = rf"(?:(?:replicated|unreduced|manual)(?:=[a-z]*+{_AXES})?+|{_METADATA_LIST})"
+_DIMENSION = rf"\{{(?:\?|{_AXIS}(?:,{_AXIS})*+(?:,\?)?+)?+\}}"
+_REDUCED = rf"unreduced={_words('sum max min')}"
+_NAMED_PART = rf"(?:(?:replicated|manual|unreduced)={_AXES}|{_REDUCED}{_AXES}|{_METADATA_LIST})"
+# All axes of a mesh are used alike, or its dimensions are listed.
 _NAMED = (
-    rf"{_MESH}(?:,?\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\])?+(?:,{_NAMED_PART})*+|"
-    rf"maximal_mesh\[device_id=\d++\](?:,{_NAMED_PART})*+"
+    rf"{_MESH},(?:replicated|manual|(?:{_REDUCED}|unreduced)(?!=)(?:{_AXES})?+)"
+    rf"(?:,{_METADATA_LIST})*+|"
+    rf"{_MESH},?\[(?:{_DIMENSION}(?:,{_DIMENSION})*+)?+\](?:,{_NAMED_PART})*+|"
+    rf"maximal_mesh\[device_id=\d++\](?:,{_METADATA_LIST})*+"
 )
 _UNNAMED = rf"\{{{_SHARDING_PART}(?: ?{_SHARDING_PART})*+\}}"
 _ONE_SHARDING = rf"(?:{_UNNAMED}|\{{(?:{_NAMED})\}})"
@@ -118,6 +128,7 @@ def _origin(depth: int) -> str:
     return pattern
 
 
+_DEBUGGED = _list(rf"[a-z_]++=(?:[\w.\-]++|{STRING})")
 _TOLERANCE = rf"(?:atol|rtol|ulps)={_NUMBER}"
 _JSON = rf"(?:{STRING}|\{{.*\}})"
 _METADATA = compile_pattern(_METADATA_LIST, re.S)
@@ -136,7 +147,7 @@ _PATTERNS: dict[str, str] = {
         "operand_batching_dims start_indices_batching_dims update_window_dims "
         "inserted_window_dims scatter_dims_to_operand_dims input_batching_dims "
         "scatter_indices_batching_dims lhs_batch_dims lhs_contracting_dims rhs_batch_dims "
-        "rhs_contracting_dims lhs_ragged_dims rhs_group_dims fft_length dimensions".split(),
+        "rhs_contracting_dims lhs_ragged_dims rhs_group_dims fft_length dimensions shifts".split(),
         _INTS,
     ),
     **dict.fromkeys(
@@ -174,7 +185,7 @@ _PATTERNS: dict[str, str] = {
     "dim_labels": r"[0-9bf?]{2,}+_[0-9io?]{2,}+->[0-9bf?]{2,}+",
     "operand_precision": _list(r"(?i:default|highest|high|packed_nibble)"),
     "algorithm": _ALGORITHM,
-    "convolution_kind": _words("fprop wgrad dgrad unset"),
+    **dict.fromkeys(("convolution_kind", "conv_kind"), _words("fprop wgrad dgrad unset")),
     "fft_type": _words("FFT IFFT RFFT IRFFT"),
     "transpose_a": _words("NO_TRANSPOSE TRANSPOSE ADJOINT TRANSPOSE_INVALID"),
     "epsilon": rf"(?!-?inf){_FLOAT}",
@@ -184,7 +195,13 @@ _PATTERNS: dict[str, str] = {
     "padding_type": _words("PADDING_VALID PADDING_SAME PADDING_INVALID"),
     "schedule": r"(?i:schedule_(?:latest|earliest|none))",
     "api_version": r"(?i:api_version_(?:original|typed_ffi|status_returning(?:_unified)?+))",
-    "mode": _words("cross_replica cross_partition cross_replica_and_partition flattened_id"),
+    "mode": _words("cross_replica cross_partition cross_replica_and_partition flattened_id rotate"),
+    "sparsity_config": _sides(
+        rf"(?:sparsity=\d++x\d++(?!x)|{_words('dimension stride idx')}={_INT})"
+    ),
+    "block_scaling_config": _sides(
+        rf"(?:{_words('scale_idx zero_idx')}={_INT}|{_words('strides steps')}=-?{_DXD})"
+    ),
     "replica_groups": rf"(?:{_list(_INTS)}|\[\d++,\d++\]<={_DIMS}(?:{_ORDER})?+|{_MESH} ?{_AXES})",
     "source_target_pairs": _list(rf"\{{{_INT},{_INT}\}}"),
     "domain": rf"\{{{_DOMAIN_PART}(?:[, ]?{_DOMAIN_PART}){{2}}\}}",
@@ -208,8 +225,9 @@ _HEADER_PATTERNS: dict[str, str] = {
     "buffer_donor": _list(rf"\(\d++,{_INDEX}\)"),
     "frontend_attributes": _PATTERNS["frontend_attributes"],
     "entry_computation_layout": r"\{\(.*\)->.*\}",
-    "origin_recovery_table": r"\{.*\}",
-    "debug_attributes": r"\{.*\}",
+    "backend_config": _JSON,
+    "origin_recovery_table": rf"\{{(?:{_ARRAY_ORIGIN}:{_ARRAY_ORIGIN}(?:,{STRING})?+[ ,]*+)*+\}}",
+    "debug_attributes": _list(rf"{_ARRAY_ORIGIN}:\({_DEBUGGED}(?:,{_DEBUGGED})*+\)"),
 }
 _KINDS = {
     _INT: "an integer",

@@ -161,10 +161,20 @@ ENTRY e {
   ROOT unknown = f32[] add(pred, f32)
   bf16 = f32[] new-opcode(nan), new_key={[(]}
 }
+===
+HloModule m, backend_config={"a":{}}
+
+f {
+  r = f32[] parameter(0), backend_config={"b":1}
+}, execution_thread="t", backend_config={"c":{"d":[1,")"]}}
+
+ENTRY e {
+  ROOT r = f32[] parameter(0)
+}, backend_config="x\\ty"
 """
 
 
-@pytest.mark.parametrize("text", SPELLINGS.split("===\n"), ids=range(9))
+@pytest.mark.parametrize("text", SPELLINGS.split("===\n"), ids=range(10))
 def test_other_spellings(text: str) -> None:
     for given in (text, text.replace("\n", "\r\n")):
         read = parse_module(given)
