@@ -15,6 +15,8 @@ from app.analysis.opcodes import async_role, config_value, group_config
 from hlo_parser import Computation, Instruction, Module, Shape
 
 _PRODUCTS = frozenset({"dot", "convolution", "ragged-dot", "scaled-dot"})
+MAY_MULTIPLY = _PRODUCTS | {"custom-call"}
+"""Opcodes of which `product_flops` may count anything."""
 
 # Custom-calls that are matrix products (xla/service/gpu/cublas_cudnn.cc).
 _GEMM_TARGET = re.compile(r"__cublas\$(?:gemm|lt\$matmul).*+")

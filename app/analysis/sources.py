@@ -144,9 +144,13 @@ def _source_before(
     another instruction (the partitioner's round trip numbers all of them anew).
     """
     shape = instruction.shape.without_layout
+    # Texts mostly repeat one another: in the same computation the same instruction says nothing.
+    silent = computation if instruction.metadata is None else None
     for index in range(position - 1, -1, -1):
         module = history.dumps[index].module
         earlier = module.get(computation.name)
+        if earlier is not None and earlier is silent:
+            continue
         same = None if earlier is None else earlier.get(instruction.name)
         if same is None:
             return None
@@ -159,6 +163,8 @@ def _source_before(
         source = source_of(module, same)
         if source is not None:
             return source, index, True
+        if same.metadata is None:
+            silent = earlier
     return None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.analysis.collectives import bytes_sent
-from app.analysis.flops import product_flops
+from app.analysis.flops import MAY_MULTIPLY, product_flops
 from app.analysis.loops import LoopFinder
 from app.analysis.opcodes import base_opcode, collective_opcode
 from app.model.dump import ModuleHistory
@@ -193,9 +193,10 @@ def _read_own(module: Module, computation: Computation) -> _Own:
     sent: Counter[str] = Counter()
     calls: list[Instruction] = []
     for instruction in computation.instructions:
-        product = product_flops(computation, instruction)
-        uncounted += product is None
-        flops += product or 0
+        if instruction.opcode in MAY_MULTIPLY:
+            product = product_flops(computation, instruction)
+            uncounted += product is None
+            flops += product or 0
         opcode = collective_opcode(instruction)
         if opcode is not None:
             sent[opcode] += bytes_sent(module, computation, instruction)
