@@ -10,6 +10,7 @@ compression is never a reason to refuse: a dump is one text repeated, and shrink
 """
 
 import difflib
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ PREFIX = "HLOSCOPE_"
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "KIB": _KIB, "MIB": _MIB, "GIB": _GIB, "TIB": 1 << 40}
+_LEAST_SECRET = 32
 _SIZE = re.compile(r"(\d{1,18})\s*([A-Za-z]{0,3})")
 
 
@@ -99,7 +101,15 @@ class Settings:
     base_url: str = ""
     """Address of the server as its users write it, for full links; empty: links are paths."""
     trusted_proxies: str = ""
-    """Addresses of proxies, separated by commas, whose word on the client's address is taken."""
+    """Addresses or networks of proxies, separated by commas, whose word on the client is taken."""
+    login_header: str = ""
+    """Header in which such a proxy names the person it has signed in; empty: nobody signs in."""
+    login_secret: str = ""
+    """Secret of 32 characters or more that binds reports to persons; goes with the header."""
+    members_only: bool = False
+    """Only persons signed in and tokens may use the server; what is shared anybody may read."""
+    max_open_uploads: int = 20
+    """Uploads in parts that one sender may have open."""
     replay_dir: Path = field(default_factory=_default_replay_dir)
     """Folder of the jaxlib releases installed for replays, and of what they answered."""
 
@@ -125,7 +135,40 @@ def settings_from_environment(environ: Mapping[str, str] | None = None) -> Setti
             hint = f"Did you mean {PREFIX}{near[0]}?" if near else "The README lists the settings."
             raise BadSetting(f"{name}: no such setting. {hint}")
         values[item.name] = _value_from_text(name, item.type, text)
-    return Settings(**values)  # pyright: ignore[reportArgumentType]
+    settings = Settings(**values)  # pyright: ignore[reportArgumentType]
+    _check_login(settings)
+    return settings
+
+
+def networks_from(
+    text: str,
+) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Addresses and networks (`10.0.0.0/8`), separated by commas.
+
+    Raises:
+        BadSetting: one of them is neither.
+    """
+    words = filter(None, (word.strip() for word in text.split(",")))
+    try:
+        return tuple(ipaddress.ip_network(word, strict=False) for word in words)
+    except ValueError as error:
+        raise BadSetting(f"{PREFIX}TRUSTED_PROXIES: {error}") from error
+
+
+def _check_login(settings: Settings) -> None:
+    networks_from(settings.trusted_proxies)
+    if not settings.login_header:
+        return
+    if not settings.trusted_proxies:
+        raise BadSetting(
+            f"{PREFIX}LOGIN_HEADER: it is believed from nobody. Name the proxy that sets it in"
+            f" {PREFIX}TRUSTED_PROXIES."
+        )
+    if len(settings.login_secret) < _LEAST_SECRET:
+        raise BadSetting(
+            f"{PREFIX}LOGIN_SECRET: persons can sign in, so it must be a secret of {_LEAST_SECRET}"
+            " characters or more. Make one with `openssl rand -hex 24`."
+        )
 
 
 def _value_from_text(name: str, kind: object, text: str) -> object:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from app.errors import UsageError
 from app.report.forms import MEDIA_TYPES, ReportForm, in_form
 from app.store import ReportRow
+from app.web.callers import bearer_of, client_of
 from app.web.contract import (
     FailOn,
     InServices,
@@ -22,9 +23,8 @@ from app.web.contract import (
     errors,
     errors_of_stream,
 )
-from app.web.guard import client_of
 from app.web.intake import take_upload
-from app.web.rights import OWNER_HEADER, bearer_of, delete_report_of, owner_of
+from app.web.rights import OWNER_HEADER, delete_report_of, owner_of
 from app.web.services import Services, find_report, open_bundle
 from app.web.wire import CreatedReport, ReportList, ReportState, created_of, page_url, state_of
 

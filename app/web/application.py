@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -34,16 +34,17 @@ from app.web import (
     texts,
     views,
 )
+from app.web.admission import admit
 from app.web.description import describe
 from app.web.guard import Guard
 from app.web.problems import handle
+from app.web.proxies import Proxies
 from app.web.rates import Rate
 from app.web.services import Services
 
 _LOG = logging.getLogger(__name__)
 
 _SWEEP_S = 3600.0
-_DAY_S = 86400.0
 
 RunnerFor = Callable[[Store, Settings], Runner]
 
@@ -111,7 +112,7 @@ def create_app(
         passes.router,
     )
     for router in routers:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(admit)])
     app.state.routes = [route for router in routers for route in router.routes]
     app.openapi = functools.partial(describe, app)
     app.mount("/static", StaticFiles(directory=static_dir()), name="static")
@@ -119,18 +120,15 @@ def create_app(
         app.add_exception_handler(kind, handle)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=5)
     app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Proxies, settings=settings)
     return app
 
 
 async def _sweep(store: Store, report_days: int) -> None:
-    """Delete what has had its days, now and every hour."""
+    """Delete what has had its days and what is left over, now and every hour."""
     while True:
         try:
-            now = time.time()
-            before = now - report_days * _DAY_S if report_days else None
-            await run_in_threadpool(store.reports.expire, before=before, now=now)
-            await run_in_threadpool(store.uploads.expire, now=now)
-            await run_in_threadpool(store.ledger.sweep)
+            await run_in_threadpool(store.retire, report_days=report_days, now=time.time())
         except (OSError, StoreUnavailable):
             _LOG.exception("old reports could not be deleted; trying again in an hour")
         await asyncio.sleep(_SWEEP_S)

@@ -12,8 +12,8 @@ from app.jobs.comparing_reports import compare_reports_in_child
 from app.report.comparison import comparison_sheet
 from app.store import Problem
 from app.views.comparison import ComparisonView
+from app.web.callers import client_of
 from app.web.contract import InServices, answers, errors
-from app.web.guard import client_of
 from app.web.rendering import Site, render
 from app.web.services import Services, bundle_attachment, error_from, find_report
 

@@ -39,12 +39,13 @@ ERROR_CODES: Mapping[int, tuple[str, ...]] = {
         "bad_host",
         "secret_in_address",
     ),
-    401: ("bad_token", "bad_owner"),
-    403: ("cross_site",),
+    401: ("bad_token", "bad_owner", "login_needed"),
+    403: ("cross_site", "scope"),
     404: ("not_found",),
     405: ("method_not_allowed",),
     408: ("too_slow",),
     409: ("not_ready", "offset_mismatch"),
+    410: ("gone",),
     412: ("tus_version",),
     413: ("too_large", "too_many_parts", "field_too_long"),
     415: ("not_a_dump", "content_encoding", "content_type"),
@@ -58,9 +59,9 @@ ERROR_CODES: Mapping[int, tuple[str, ...]] = {
 """The codes that may come with each status. An analysis that failed has further ones, which are
 those of `app/README.md`."""
 
-_ANYWHERE = (400, 422, 429, 500, 503)
-# What a page of another site may not do, and a body sent compressed.
-_CHANGING = (403, 415)
+_ANYWHERE = (400, 401, 403, 422, 429, 500, 503)
+# A body sent compressed, or a large one at an address that takes none.
+_CHANGING = (413, 415)
 
 
 def errors(*statuses: int, changes: bool = False) -> dict[int | str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import LimitExceeded, UsageError
 from app.settings import Settings
+from app.web.callers import client_of
 from app.web.problems import response_to
 from app.web.rates import Rate, too_many
 
@@ -103,21 +104,6 @@ class Guard:
             return False
         name = match[1].lower().rstrip(".")
         return name in self._hosts or (self._answers_to_addresses and _is_address(name))
-
-
-def client_of(scope: Scope) -> str:
-    """The address that limits are counted for: all of a home's IPv6 network is one."""
-    client = scope.get("client")
-    if client is None:
-        return ""
-    host: str = client[0]
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if address.version == 4:
-        return host
-    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 def known_hosts(settings: Settings) -> frozenset[str]:

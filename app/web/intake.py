@@ -1,6 +1,5 @@
 """From a request with files to a stored report with a queued job."""
 
-import hmac
 import time
 from collections.abc import AsyncIterator
 
@@ -10,11 +9,11 @@ from starlette.requests import Request
 from app.errors import UsageError
 from app.store import Secrets
 from app.web.body import body_pieces
-from app.web.guard import client_of
+from app.web.callers import sender_of
 from app.web.multipart import receive_form
 from app.web.rates import too_many
 from app.web.receiving import MAX_LOGS, Reception, Wish, clean_label, wish_from
-from app.web.rights import bearer_of, owner_of
+from app.web.rights import owner_of
 from app.web.services import Services
 
 _FORM_OVERHEAD_BYTES = 1 << 20
@@ -29,11 +28,10 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     Raises:
         AppError, NoSpace: the upload is turned away; nothing of it remains.
     """
-    check_token(request, services.settings.upload_token)
     owner = owner_of(request)
     await check_load(request, services)
     settings = services.settings
-    with services.upload_slots.hold(client_of(request.scope)):
+    with services.upload_slots.hold(sender_of(request)):
         reception = Reception(services.store, settings)
         pieces = body_pieces(
             request,
@@ -59,29 +57,12 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     return secrets
 
 
-def check_token(request: Request, expected: str) -> None:
-    """Let pass whoever carries the token, or anyone where none is expected.
-
-    Raises:
-        UsageError: the token is missing or another (`bad_token`).
-    """
-    if not expected:
-        return
-    if not hmac.compare_digest(bearer_of(request).encode(), expected.encode()):
-        raise UsageError(
-            "this server takes uploads only with its token",
-            place="Authorization",
-            next_step="Send `Authorization: Bearer TOKEN`; whoever runs the server has it.",
-            code="bad_token",
-        )
-
-
 async def check_load(request: Request, services: Services) -> None:
     """Let pass what the server still has room to work on.
 
     Raises:
         UsageError: too many analyses wait (`queue_full`), or too many uploads came from one
-            address (`too_many_requests`).
+            sender (`too_many_requests`).
     """
     open_jobs = await run_in_threadpool(services.store.jobs.count_open)
     if open_jobs >= services.settings.max_open_jobs:
@@ -90,9 +71,9 @@ async def check_load(request: Request, services: Services) -> None:
             next_step="Try again in a while.",
             code="queue_full",
         )
-    if not services.upload_rate.spend(client_of(request.scope)):
+    if not services.upload_rate.spend(sender_of(request)):
         raise too_many(
-            "too many uploads came from this address in the last hour",
+            "too many uploads came from this sender in the last hour",
             "Wait a while, or raise HLOSCOPE_MAX_UPLOADS_PER_HOUR.",
         )
 

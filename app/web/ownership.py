@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.store import ReportRow, Secrets, hash_of
+from app.web.callers import caller_of
 from app.web.rendering import About, Owner, Site
 from app.web.wire import time_text
 
@@ -48,8 +49,7 @@ def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
         is_share=row.parent_key is not None,
         is_redacted=row.redaction is not None and row.redaction["redact"],
     )
-    token = token_of_browser(request)
-    if not token or hash_of(token) != row.owner_key:
+    if not _is_theirs(request, row):
         return Site(about=about)
     here = f"/r/{report_id}"
     may_share = row.parent_key is None and bool(row.attached("bundle"))
@@ -59,3 +59,12 @@ def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
         ),
         about=about,
     )
+
+
+def _is_theirs(request: Request, row: ReportRow) -> bool:
+    token = token_of_browser(request)
+    if token and hash_of(token) == row.owner_key:
+        return True
+    member = caller_of(request).owner
+    reports = request.app.state.services.store.reports
+    return member is not None and reports.is_owned_by(row.key, member)

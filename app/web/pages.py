@@ -19,6 +19,7 @@ from app.report.html import PageLinks, report_page
 from app.report.markdown import report_markdown
 from app.rules.pages import rule_page, rule_pages
 from app.store import ReportRow
+from app.web.callers import caller_of
 from app.web.intake import take_upload
 from app.web.ownership import forget_owner, remember_owner, site_of, token_of_browser
 from app.web.reference import api_reference
@@ -122,7 +123,7 @@ async def delete(request: Request, report_id: str, services: InServices) -> Resp
     """Delete the report for the browser that sent it."""
     row = await run_in_threadpool(find_report, services, report_id)
     token = token_of_browser(request)
-    await run_in_threadpool(delete_report_of, services, row, token)
+    await run_in_threadpool(delete_report_of, services, row, token, caller_of(request).owner)
     response = HTMLResponse(render("deleted.html", site=Site()))
     forget_owner(response, report_id)
     return response

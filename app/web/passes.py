@@ -32,7 +32,7 @@ from app.views.collectives_schedule import Schedule, schedules_of
 from app.views.diff_loop import BodyRows, body_of, body_rows, name_at
 from app.views.diff_panes import PaneRows
 from app.views.diff_slices import MAX_ROWS, PaneReader
-from app.web.guard import client_of
+from app.web.callers import client_of
 from app.web.pane_shelf import PaneKey
 from app.web.rendering import Site
 from app.web.services import (

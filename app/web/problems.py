@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -28,7 +29,10 @@ from app.errors import (
 )
 from app.jobs.endings import problem_from
 from app.store import NoSpace, Problem, StoreUnavailable
+from app.web.callers import bearer_of, caller_of
+from app.web.ownership import token_of_browser
 from app.web.rendering import render
+from app.web.services import services_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,13 +55,16 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "content_type": 415,
     "cross_site": 403,
     "field_too_long": 413,
+    "gone": 410,
     "invalid": 422,
     "locked": 423,
+    "login_needed": 401,
     "no_space": 507,
     "not_found": 404,
     "not_ready": 409,
     "offset_mismatch": 409,
     "queue_full": 503,
+    "scope": 403,
     "too_many_parts": 413,
     "too_many_requests": 429,
     "too_slow": 408,
@@ -85,6 +92,7 @@ _TITLES: Mapping[int, str] = {
     405: "Not that way",
     408: "Too slow",
     409: "Not ready yet",
+    410: "Gone",
     412: "Another version",
     413: "Too large",
     415: "Not an XLA dump",
@@ -158,9 +166,9 @@ def response_to(scope: Scope, error: Exception) -> Response:
             )
             return problem_response(scope, 507, problem)
         case StoreUnavailable():
-            _LOG.error("the database does not answer", exc_info=error)
+            _LOG.error("the store does not answer", exc_info=error)
             problem = Problem(
-                "store_unavailable", "the server's database does not answer", "Try again later."
+                "store_unavailable", "the server's store does not answer", "Try again later."
             )
             return problem_response(scope, 503, problem)
         case RequestValidationError():
@@ -173,7 +181,26 @@ def response_to(scope: Scope, error: Exception) -> Response:
 
 async def handle(request: Request, error: Exception) -> Response:
     """The application's handler for every error it knows."""
+    report_id = request.path_params.get("report_id")
+    if isinstance(error, NotFound) and report_id and await _had(request, report_id):
+        error = UsageError(
+            "the report is gone: it was deleted, or has had its time",
+            next_step="Send the dump again for another.",
+            code="gone",
+        )
     return response_to(request.scope, error)
+
+
+async def _had(request: Request, report_id: str) -> bool:
+    """Whoever asks once had the report of this id."""
+    services = await services_of(request)
+    held = {bearer_of(request), token_of_browser(request)} - {""}
+    owner = caller_of(request).owner
+    had = services.store.reports.was_of
+    for token in held or {""}:
+        if (token or owner) and await run_in_threadpool(had, report_id, token=token, owner=owner):
+            return True
+    return False
 
 
 def _from_validation(error: RequestValidationError) -> Problem:

@@ -27,9 +27,11 @@ from app.store import (
     secrets_of,
 )
 from app.web.body import body_pieces
+from app.web.callers import client_of, sender_of
 from app.web.contract import InServices, OwnerSecret, errors
-from app.web.guard import TUS_VERSION, client_of
-from app.web.intake import check_load, check_token
+from app.web.guard import TUS_VERSION
+from app.web.intake import check_load
+from app.web.rates import too_many
 from app.web.receiving import WORDS, clean_label, end_after, wish_from
 from app.web.rights import owner_of
 from app.web.services import Services
@@ -103,7 +105,6 @@ async def create(
 ) -> Response:
     """`Location` is where the parts go; the answer tells what the report will be."""
     del owner
-    check_token(request, services.settings.upload_token)
     known = owner_of(request)
     await check_load(request, services)
     size = _number(length, "Upload-Length")
@@ -115,6 +116,8 @@ async def create(
         )
     words = _words_from(metadata)
     wish = wish_from({word: words.get(word, "") for word in WORDS})
+    sender = sender_of(request)
+    await run_in_threadpool(_check_open, services, sender)
     secrets, keys = secrets_of(known)
     if await run_in_threadpool(services.store.blobs.room) < size:
         raise NoSpace
@@ -126,7 +129,9 @@ async def create(
         "keys": asdict(keys),
     }
     expires = time.time() + _LIVES_S
-    upload_id = await run_in_threadpool(services.store.uploads.create, size, kept, expires=expires)
+    upload_id = await run_in_threadpool(
+        services.store.uploads.create, size, kept, expires=expires, sender=sender
+    )
     here = f"/api/v1/uploads/{upload_id}"
     made = CreatedUpload(
         upload=here,
@@ -230,6 +235,15 @@ async def _receive(request: Request, services: Services, row: UploadRow) -> None
     finally:
         if waiting:
             await run_in_threadpool(services.store.uploads.append, row.key, bytes(waiting))
+
+
+def _check_open(services: Services, sender: str) -> None:
+    most = services.settings.max_open_uploads
+    if services.store.uploads.count_open(sender) >= most:
+        raise too_many(
+            f"{most} uploads in parts are open already",
+            "End one, give one up with DELETE, or wait: an upload has a day.",
+        )
 
 
 def _complete(services: Services, row: UploadRow) -> None:

@@ -10,26 +10,21 @@ from starlette.requests import Request
 
 from app.errors import UsageError
 from app.store import Owner, ReportRow, hash_of, is_owner_secret
+from app.web.callers import caller_of
 from app.web.services import Services
 
 OWNER_HEADER = "Hloscope-Owner"
 
 
-def bearer_of(request: Request) -> str:
-    """The bearer token of a request, or ""."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
-
-
 def owner_of(request: Request) -> Owner | None:
-    """Whoever the request says sends it, or None.
+    """Whoever the request says sends it, else the member who does, or None.
 
     Raises:
         UsageError: what it says is too short to be a secret (`bad_owner`).
     """
     secret = request.headers.get(OWNER_HEADER, "").strip()
     if not secret:
-        return None
+        return caller_of(request).owner
     if not is_owner_secret(secret):
         raise UsageError(
             "that is no secret of an owner",

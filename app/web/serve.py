@@ -59,8 +59,7 @@ def serve(
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=bool(settings.trusted_proxies),
-                forwarded_allow_ips=settings.trusted_proxies or None,
+                proxy_headers=False,  # `proxies.py` sees to that
                 timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=_GRACE_S,
                 ws="none",

@@ -61,11 +61,16 @@ def find_report(services: Services, report_id: str) -> ReportRow:
     """
     row = services.store.reports.find(report_id)
     if row is None or (row.expires is not None and row.expires <= time.time()):
-        raise NotFound(
-            "there is no report at this address",
-            next_step="It may have been deleted; whoever sent you the link knows.",
-        )
+        raise unknown_report()
     return row
+
+
+def unknown_report() -> NotFound:
+    """What is told of a report that never was, is gone, or is not for whoever asks."""
+    return NotFound(
+        "there is no report at this address",
+        next_step="It may have been deleted; whoever sent you the link knows.",
+    )
 
 
 def open_bundle(services: Services, row: ReportRow) -> Bundle:

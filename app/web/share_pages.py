@@ -18,6 +18,7 @@ from app.report.redact import Preview, Replaced
 from app.report.wording import legible
 from app.store import ReportRow
 from app.web.body import body_pieces
+from app.web.callers import caller_of
 from app.web.ownership import remember_owner, token_of_browser
 from app.web.receiving import MAX_EXPIRE_DAYS
 from app.web.rendering import Site, render
@@ -69,7 +70,7 @@ def share_page(
 ) -> HTMLResponse:
     """The form, and with `look` what a copy would and would not hold."""
     row = find_report(services, report_id)
-    check_right(services, row, token=token_of_browser(request))
+    check_right(services, row, token=token_of_browser(request), owner=caller_of(request).owner)
     bundle_attachment(row)
     words = dict(request.query_params) if look else {"redact": "1"}
     redaction = _redaction(words)
@@ -111,7 +112,13 @@ async def revoke(request: Request, report_id: str, services: InServices) -> Resp
 
 async def _own(request: Request, services: Services, report_id: str) -> ReportRow:
     row = await run_in_threadpool(find_report, services, report_id)
-    await run_in_threadpool(check_right, services, row, token=token_of_browser(request))
+    await run_in_threadpool(
+        check_right,
+        services,
+        row,
+        token=token_of_browser(request),
+        owner=caller_of(request).owner,
+    )
     return row
 
 

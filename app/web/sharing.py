@@ -18,10 +18,10 @@ from app.jobs.previewing import preview_in_child
 from app.report.redact import input_name
 from app.store import NewShare, Problem, ReportRow, Secrets
 from app.web.api import settled
+from app.web.callers import bearer_of, client_of
 from app.web.contract import InServices, OwnerSecret, WaitSeconds, answers, errors
-from app.web.guard import client_of
 from app.web.receiving import MAX_EXPIRE_DAYS, end_after
-from app.web.rights import bearer_of, check_right, owner_of
+from app.web.rights import check_right, owner_of
 from app.web.services import Services, bundle_attachment, error_from, find_report
 from app.web.wire import CreatedReport, ShareList, created_of, share_of
 

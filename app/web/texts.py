@@ -32,7 +32,7 @@ from app.views.neighbourhood import neighbourhood
 from app.views.outline import outline
 from app.views.pass_text import pass_text
 from app.views.search import search_instructions
-from app.web.guard import client_of
+from app.web.callers import client_of
 from app.web.rendering import Site
 from app.web.services import (
     Services,

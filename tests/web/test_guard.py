@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from app.errors import UsageError
 from app.store import StoreUnavailable
-from app.web.guard import CONTENT_POLICY, client_of
+from app.web.callers import client_of
+from app.web.guard import CONTENT_POLICY
 from app.web.rates import Rate, Slots
 from web.asking import app_of, small_dump
 
