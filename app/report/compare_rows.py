@@ -19,7 +19,7 @@ KIND_SIGNS = {
     "d": "\u2212",
     "m": "↕",
     "x": "↕",
-    "y": "⧉",
+    "y": "⊕",
 }
 KIND_WORDS = {
     "H": "computation",

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from app.model.report import Module, Report
 from app.report.html import page_environment
+from app.report.keys import KeyView
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
 from app.report.wording import counted, legible, numbered_pass
@@ -38,6 +39,16 @@ STATE_WORDS: dict[NodeState, str] = {
     "moved": "moved",
     "renamed": "renamed",
 }
+
+_KEYS = (
+    KeyView("+ -", "larger, smaller; 0 shows all of it"),
+    KeyView("↑ ↓ ← →", "on the frame: move; on a box: to operands, users, neighbours"),
+    KeyView("Enter", "draw what is around the box"),
+    KeyView("e", "show more neighbours of the box"),
+    KeyView("/", "find by name, opcode, op_name or file:line"),
+    KeyView("[ ]", "previous or next text of the module"),
+    KeyView("?", "this help"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,7 @@ class GraphPage:
     boxes: tuple[BoxView, ...]
     lines: tuple[LineView, ...]
     notes: tuple[str, ...]
+    keys: tuple[KeyView, ...]
 
 
 def graph_page(
@@ -224,6 +236,7 @@ def _page_of(
         boxes=tuple(_box(place, node, position) for node in view.nodes),
         lines=tuple(_line(edge, at) for edge in view.edges),
         notes=(*told, *notes),
+        keys=_KEYS,
     )
 
 

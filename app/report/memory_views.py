@@ -6,6 +6,7 @@ Types only. Attributes named `href` are addresses on the server, "" where there 
 from dataclasses import dataclass
 
 from app.report.graph import OptionView
+from app.report.keys import KeyView
 from app.report.memory_drawing import CurveDrawing, MapDrawing
 from app.report.page import Rows
 from app.report.views import ViewLink
@@ -69,6 +70,15 @@ class AsyncView:
     what: str
 
 
+KEYS = (
+    KeyView("← →", "on the curve: one step; with Shift twenty"),
+    KeyView("Home, End", "on the curve: the first or last position"),
+    KeyView("p", "the peak"),
+    KeyView("/", "filter the buffers"),
+    KeyView("?", "this help"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
     """Everything the template shows; without memory facts only the words of `lead`."""
@@ -92,3 +102,4 @@ class MemoryPage:
     sharing: Rows[SharingView]
     operations: Rows[AsyncView]
     data: dict[str, object]
+    keys: tuple[KeyView, ...] = KEYS

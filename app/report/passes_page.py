@@ -102,6 +102,7 @@ class PassesPage:
     legend: tuple[LegendView, ...]
     rows: tuple[tuple[PassView | None, QuietView | None], ...]
     fold_href: str
+    fold_words: str
     notes: tuple[str, ...]
     keys: tuple[KeyView, ...]
     data: dict[str, object]
@@ -172,6 +173,8 @@ def _page_of(report: Report, place: PassesPlace) -> PassesPage:
         legend=legend_of(found[0].group for found in events.values()),
         rows=tuple(_rows(place, passes, changed)),
         fold_href=place.href(all="" if place.all else 1) if quiet > 0 else "",
+        fold_words=f"{'Fold' if place.all else 'Show'} the {counted(quiet, 'pass', 'passes')}"
+        " that changed nothing",
         notes=_notes(report, shown),
         keys=_KEYS,
         data={

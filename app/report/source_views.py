@@ -6,6 +6,7 @@ Types only. Attributes named `href` are addresses on the server, "" where there 
 from dataclasses import dataclass
 
 from app.report.graph import OptionView
+from app.report.keys import KeyView
 from app.report.views import ViewLink
 
 
@@ -106,6 +107,15 @@ class LineView:
     detail: DetailView | None
 
 
+KEYS = (
+    KeyView("n, j", "next line that became something"),
+    KeyView("p, k", "previous line that became something"),
+    KeyView("Enter", "open what the line became"),
+    KeyView("[ ]", "previous or next text of the module"),
+    KeyView("?", "this help"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SourcePage:
     """Everything the template shows; without files only the words of `lead`."""
@@ -126,3 +136,4 @@ class SourcePage:
     listing: tuple[LineView, ...]
     notes: tuple[str, ...]
     has_memory: bool
+    keys: tuple[KeyView, ...] = KEYS

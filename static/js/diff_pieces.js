@@ -25,7 +25,7 @@ export const KINDS = {
   d: ["−", "removed"],
   m: ["↕", "moved"],
   x: ["↕", "elsewhere in the text"],
-  y: ["⧉", "copied"],
+  y: ["⊕", "copied"],
 };
 
 /**

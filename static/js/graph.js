@@ -4,8 +4,9 @@
  * The page is whole without it: boxes are links and the frame scrolls.
  */
 
-import { nextBox, scaleToFit } from "./graph_steps.js";
+import { firstScale, firstShown, nextBox, scaleToFit } from "./graph_steps.js";
 import { one } from "./elements.js";
+import { followKey, isForThePage } from "./keys.js";
 
 const MIN_SCALE = 0.1;
 const MAX_SCALE = 4;
@@ -75,7 +76,7 @@ function stop(position) {
 
 /** @param {KeyboardEvent} event */
 function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (followKey(event) || !isForThePage(event)) return;
   const steps = { "+": KEY_ZOOM, "=": KEY_ZOOM, "-": 1 / KEY_ZOOM };
   const step = steps[/** @type {keyof typeof steps} */ (event.key)];
   if (step) {
@@ -215,7 +216,7 @@ function offerTools() {
 
 offerTools();
 listenToPointers();
-frame.addEventListener("keydown", pressed);
+addEventListener("keydown", pressed);
 frame.addEventListener("focusin", (event) => {
   const at = boxes.findIndex((box) => box === event.target);
   if (at >= 0) light(at);
@@ -225,7 +226,9 @@ frame.addEventListener("pointerover", (event) => {
   if (box) light(boxes.findIndex((each) => each === box));
 });
 if (boxes.length) {
-  const current = Math.max(0, boxes.findIndex((box) => box.hasAttribute("aria-current")));
+  const kinds = boxes.map((box) => box.parentElement?.classList.value ?? "");
+  const current = firstShown(boxes.findIndex((box) => box.hasAttribute("aria-current")), kinds);
   stop(current);
+  zoom(firstScale(scaleToFit(width, height, frame.clientWidth, window.innerHeight * 0.7)));
   show(current);
 }

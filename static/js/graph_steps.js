@@ -7,6 +7,8 @@
  */
 
 const LARGEST_FIT = 1.25;
+const SMALLEST_READ = 0.55;
+const FIRST_SCALE = 0.8;
 
 /**
  * The box that an arrow key leads to: up to an operand, down to a user, sideways to the next box of
@@ -43,4 +45,28 @@ export function nextBox(key, here, places, edges) {
 export function scaleToFit(width, height, roomWidth, roomHeight) {
   if (!width || !height) return 1;
   return Math.min(LARGEST_FIT, roomWidth / width, roomHeight / height);
+}
+
+const TELLING = ["kind-collective", "kind-loop", "kind-heavy", "kind-fusion"];
+
+/**
+ * The box to begin at: the chosen one, else the first that tells most of what is computed.
+ * @param {number} chosen -1 for none
+ * @param {string[]} kinds the classes of the boxes
+ */
+export function firstShown(chosen, kinds) {
+  if (chosen >= 0) return chosen;
+  for (const kind of TELLING) {
+    const found = kinds.findIndex((classes) => classes.split(" ").includes(kind));
+    if (found >= 0) return found;
+  }
+  return 0;
+}
+
+/**
+ * The scale to begin with: all of the drawing, unless its names would then be too small to read.
+ * @param {number} fitting the scale at which all of it is seen
+ */
+export function firstScale(fitting) {
+  return fitting < SMALLEST_READ ? FIRST_SCALE : fitting;
 }

@@ -12,6 +12,25 @@ export function isForThePage(event) {
   return !at?.closest?.("input:not([type=range]), textarea, select, [contenteditable]");
 }
 
+/** @type {Record<string, string>} */
+const LINKS = { "[": 'main a[rel="prev"]', "]": 'main a[rel="next"]' };
+
+/**
+ * Follows the link to the text before or after for `[` and `]`, puts the cursor into the search that
+ * is marked with `data-key="/"`; whether there was anything to do.
+ * @param {KeyboardEvent} event
+ */
+export function followKey(event) {
+  if (!isForThePage(event)) return false;
+  const link = LINKS[event.key] ? document.querySelector(LINKS[event.key]) : null;
+  const search = event.key === "/" ? document.querySelector('[data-key="/"]') : null;
+  if (link instanceof HTMLElement) link.click();
+  if (search instanceof HTMLInputElement) search.select();
+  if (!link && !search) return false;
+  event.preventDefault();
+  return true;
+}
+
 const help = document.getElementById("keys");
 const button = document.getElementById("keys-button");
 if (help instanceof HTMLDialogElement && button) {

@@ -5,6 +5,7 @@
  */
 
 import { one } from "./elements.js";
+import { followKey, isForThePage } from "./keys.js";
 import { nextPoint, pointAt, told } from "./memory_steps.js";
 import { startTables } from "./tables.js";
 
@@ -50,6 +51,11 @@ function followCurve(curve) {
     event.preventDefault();
     show(next);
   });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "p" || !isForThePage(event)) return;
+    box.focus();
+    show(nextPoint("p", false, here, curve) ?? here);
+  });
   words.hidden = false;
   one("#curve-keys", HTMLElement).hidden = false;
   show(here);
@@ -57,4 +63,5 @@ function followCurve(curve) {
 
 const { curve } = JSON.parse(one("#page-data", HTMLScriptElement).textContent ?? "");
 if (curve) followCurve(curve);
+addEventListener("keydown", followKey);
 startTables();

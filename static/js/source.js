@@ -4,11 +4,9 @@
  * The page is whole without it: lines are links.
  */
 
-import { one } from "./elements.js";
+import { followKey, isForThePage } from "./keys.js";
 import { nextLine } from "./source_steps.js";
 import { startTables } from "./tables.js";
-
-const TYPING = "input, select, textarea, [contenteditable]";
 
 const links = /** @type {HTMLAnchorElement[]} */ ([
   ...document.querySelectorAll(".source-line > th a"),
@@ -24,8 +22,7 @@ function here() {
 }
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.matches(TYPING)) return;
+  if (followKey(event) || !isForThePage(event)) return;
   const next = nextLine(event.key, here(), links.length);
   if (next === null) return;
   event.preventDefault();
@@ -33,5 +30,4 @@ addEventListener("keydown", (event) => {
   links[next].scrollIntoView({ block: "center" });
 });
 
-if (links.length) one("#source-keys", HTMLElement).hidden = false;
 startTables();

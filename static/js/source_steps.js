@@ -9,7 +9,7 @@
  */
 export function nextLine(key, here, count) {
   if (!count) return null;
-  if (key === "n") return Math.min(count - 1, here + 1);
-  if (key === "p") return Math.max(0, here - 1);
+  if (key === "n" || key === "j") return Math.min(count - 1, here + 1);
+  if (key === "p" || key === "k") return Math.max(0, here - 1);
   return null;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nextBox, scaleToFit } from "../../static/js/graph_steps.js";
+import { firstScale, firstShown, nextBox, scaleToFit } from "../../static/js/graph_steps.js";
 
 const places = [{ x: 50, y: 0 }, { x: 0, y: 90 }, { x: 120, y: 90 }, { x: 200, y: 90 }];
 const edges = [{ from: 0, to: 1 }, { from: 0, to: 2 }];
@@ -24,4 +24,16 @@ test("a drawing fits its frame and is never blown up", () => {
   assert.equal(scaleToFit(1000, 100, 500, 500), 0.5);
   assert.equal(scaleToFit(100, 100, 500, 500), 1.25);
   assert.equal(scaleToFit(0, 0, 500, 500), 1);
+});
+
+test("it begins at the chosen box, else where something is sent, repeated or computed", () => {
+  const kinds = ["node kind-parameter", "node kind-fusion", "node kind-heavy state-added"];
+  assert.equal(firstShown(0, kinds), 0);
+  assert.equal(firstShown(-1, kinds), 2);
+  assert.equal(firstShown(-1, ["node kind-constant"]), 0);
+});
+
+test("all is shown at first, unless nothing could be read", () => {
+  assert.equal(firstScale(0.9), 0.9);
+  assert.equal(firstScale(0.1), 0.8);
 });

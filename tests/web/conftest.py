@@ -1,4 +1,4 @@
-"""An application over a fresh data folder."""
+"""An application over a fresh data folder, and a server with a browser for each file of tests."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 from starlette.testclient import TestClient
 
 from app.settings import Settings
 from app.web import create_app
 from web.asking import IdleRunner
+from web.visiting import Server, chromium, visitors
 
 
 @pytest.fixture
@@ -45,3 +47,25 @@ def working(settings: Settings) -> Iterator[TestClient]:
     """A client of an application that really analyses."""
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server in a process of its own."""
+    running = Server(tmp_path_factory.mktemp("server"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """`visit(**options)`: a page of a new visitor, who must see no error of script or policy."""
+    with visitors(browser, server.base) as visit:
+        yield visit

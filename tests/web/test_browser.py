@@ -2,38 +2,18 @@
 
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from samples import unpack
-from web.visiting import FAR, REPORT_MS, ROOT, Server, chromium, visitors
+from web.visiting import FAR, REPORT_MS, ROOT, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 SAMPLE = ROOT / "sample_dumps" / "pipeliner_crash"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """`visit(**options)`: a page of a new visitor, who must see no error of script or policy."""
-    with visitors(browser, server.base) as visit:
-        yield visit
 
 
 def drop(page: Page, *paths: Path, on: str = "[data-drop]") -> None:

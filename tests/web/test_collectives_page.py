@@ -1,7 +1,7 @@
 """The page of collectives: drawing, table, groups, hostile names; with and without a browser."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,51 +12,19 @@ from report import builders
 from samples import load_sample
 from web.accessible import barriers
 from web.view_dumps import view_dump
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("collectives"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-def sent(server: Server, browser: Browser, body: bytes) -> str:
-    context = browser.new_context(base_url=server.base)
-    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=90", data=body, timeout=120_000)
-    url = answer.json()["url"]
-    context.close()
-    return url
-
-
-@pytest.fixture(scope="module")
 def report(server: Server, browser: Browser) -> str:
-    return sent(server, browser, load_sample("fsdp_pipelined").archive.read_bytes())
+    return report_on(load_sample("fsdp_pipelined").archive.read_bytes(), browser, server)
 
 
 @pytest.fixture(scope="module")
 def hostile(server: Server, browser: Browser) -> str:
-    return sent(server, browser, view_dump())
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    def with_little_patience(**options: object) -> Page:
-        page = visit(**options)
-        page.set_default_timeout(15_000)
-        return page
-
-    with visitors(browser, server.base) as visit:
-        yield with_little_patience
+    return report_on(view_dump(), browser, server)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

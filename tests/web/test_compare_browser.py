@@ -1,6 +1,6 @@
 """The page that compares two reports in a real Chromium: it fits, keeps nobody out, takes links."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -8,40 +8,16 @@ from playwright.sync_api import Browser, Page, expect
 from web.accessible import barriers
 from web.asking import small_dump
 from web.view_dumps import view_dump
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("compare"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def reports(server: Server, browser: Browser) -> tuple[str, str]:
     """Addresses of two reports on modules of one name, in one of which names are hostile."""
-    context = browser.new_context(base_url=server.base)
-    urls: list[str] = []
-    for body in (view_dump(), small_dump()):
-        answer = context.request.put("/api/v1/reports/d.tar.gz?wait=60", data=body)
-        urls.append(answer.json()["url"])
-    context.close()
-    return urls[0], urls[1]
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
+    whole, small = (report_on(body, browser, server) for body in (view_dump(), small_dump()))
+    return whole, small
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,7 +1,7 @@
 """Two texts side by side in a real Chromium: keys, links, back, search, a very long text."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from web.accessible import barriers
 from web.asking import tar_of
 from web.view_dumps import HOSTILE
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -57,36 +57,13 @@ def dump(lines: int) -> bytes:
     )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("diff"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
 def sent(server: Server, browser: Browser, lines: int) -> str:
-    context = browser.new_context(base_url=server.base)
-    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=60", data=dump(lines))
-    url = answer.json()["url"]
-    context.close()
-    return url
+    return report_on(dump(lines), browser, server)
 
 
 @pytest.fixture(scope="module")
 def report(server: Server, browser: Browser) -> str:
     return sent(server, browser, 40)
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
 
 
 def opened(page: Page, report: str, query: str = "") -> Page:

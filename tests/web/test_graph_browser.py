@@ -1,43 +1,20 @@
 """The page of a graph in a real Chromium: it fits, and keeps nobody out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from web.accessible import barriers
 from web.view_dumps import MODULE, view_dump
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("graph"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
-
-
-@pytest.fixture(scope="module")
 def report(server: Server, browser: Browser) -> str:
-    context = browser.new_context(base_url=server.base)
-    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=90", data=view_dump())
-    url = answer.json()["url"]
-    context.close()
-    return url
+    return report_on(view_dump(), browser, server)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

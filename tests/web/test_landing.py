@@ -1,13 +1,13 @@
 """The landing page in a real Chromium: samples, pastes, what was seen, what is told early."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from web.accessible import barriers
-from web.visiting import REPORT_MS, Server, chromium, visitors
+from web.visiting import REPORT_MS, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -19,25 +19,6 @@ PASTE = """([text, selector]) => {
     const event = new ClipboardEvent("paste", options);
     document.querySelector(selector).dispatchEvent(event);
 }"""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("landing"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
 
 
 def until_report(page: Page) -> str:

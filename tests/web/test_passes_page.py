@@ -1,7 +1,7 @@
 """The page of passes in a real Chromium: curves, scrubber, keys, folded rows, hostile names."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -9,46 +9,14 @@ from playwright.sync_api import Browser, Page, expect
 from samples import load_sample
 from web.accessible import barriers
 from web.view_dumps import view_dump
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("passes"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-def sent(server: Server, browser: Browser, body: bytes) -> str:
-    context = browser.new_context(base_url=server.base)
-    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=90", data=body, timeout=120_000)
-    url = answer.json()["url"]
-    context.close()
-    return url
-
-
-@pytest.fixture(scope="module")
 def report(server: Server, browser: Browser) -> str:
-    return sent(server, browser, load_sample("pipeliner_crash").archive.read_bytes())
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    def with_little_patience(**options: object) -> Page:
-        page = visit(**options)
-        page.set_default_timeout(15_000)
-        return page
-
-    with visitors(browser, server.base) as visit:
-        yield with_little_patience
+    return report_on(load_sample("pipeliner_crash").archive.read_bytes(), browser, server)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -62,7 +30,7 @@ def test_it_fits_and_keeps_nobody_out(
     scheme: str,
 ) -> None:
     page = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    for address in (report, sent(server, browser, view_dump())):
+    for address in (report, report_on(view_dump(), browser, server)):
         page.goto(f"{address}/passes")
         page.wait_for_selector(".plot .main-svg")
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,34 +1,15 @@
 """Sharing in a real Chromium: look, make the copy, take its link, revoke; readable by anyone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from web.accessible import barriers
 from web.planted import ARCHIVE_NAME, leaks, planted_dump
-from web.visiting import REPORT_MS, Server, chromium, visitors
+from web.visiting import REPORT_MS, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """The views of a report in a real Chromium: by keys, on a phone, for those who do not see."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from web.accessible import barriers
 from web.view_dumps import PROGRAM, view_dump
-from web.visiting import Server, chromium, visitors
+from web.visiting import Server, report_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -18,31 +18,8 @@ VIEWS = ("", "memory", "source", f"source?{CHOSEN}", f"source?{CHOSEN}&pass=0")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("views"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def report(server: Server, browser: Browser) -> str:
-    context = browser.new_context(base_url=server.base)
-    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=60", data=view_dump())
-    url = answer.json()["url"]
-    context.close()
-    return url
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    with visitors(browser, server.base) as visit:
-        yield visit
+    return report_on(view_dump(), browser, server)
 
 
 def hidden_scripts(page: Page) -> int:
@@ -132,3 +109,33 @@ def test_lines_are_opened_by_keys_and_found_again(visit: Callable[..., Page], re
     expect(detail).to_contain_text("train.py:7 in after optimizations")
     page.go_forward()
     expect(detail).to_contain_text("train.py:7 in 0001 first")
+
+
+@pytest.mark.parametrize(
+    "view", ["passes", "diff", "loops", "collectives", "source", "memory", "graph"]
+)
+def test_a_question_mark_tells_the_keys_of_a_view(
+    visit: Callable[..., Page], report: str, view: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/{view}")
+    expect(page.locator("#keys-button")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("#keys dt").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys dt").first).to_be_hidden()
+    assert page.locator("#keys dd").last.text_content() == "this help"
+
+
+def test_keys_lead_to_other_texts_and_into_the_search(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/graph")
+    page.keyboard.press("[")
+    page.wait_for_url(re.compile(r"[?&]text=\d+"))
+    expect(page.locator("#keys-button")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.locator('[name="find"]')).to_be_focused()
+    page.keyboard.type("[")
+    assert page.locator('[name="find"]').input_value() == "["

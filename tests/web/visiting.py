@@ -92,3 +92,12 @@ def visitors(browser: Browser, base: str) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def report_on(dump: bytes, browser: Browser, server: Server) -> str:
+    """The path of the finished report on an archive that is sent to the server."""
+    context = browser.new_context(base_url=server.base)
+    answer = context.request.put("/api/v1/reports/d.tar.gz?wait=90", data=dump, timeout=120_000)
+    url = answer.json()["url"]
+    context.close()
+    return url
