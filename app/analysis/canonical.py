@@ -8,11 +8,11 @@ own make no difference. Constants whose values are not printed count as equal. W
 not reach does not count; text that was not understood counts as it stands. Digests are stable
 across processes and may be kept.
 
-Spellings of one release are taken for granted, but for elements of tuples (`%t#2` or a
-get-tuple-element) and replica groups: texts of two releases rarely have one digest.
+How a release spells a thing makes no difference either, as far as that is known: elements of tuples
+(`%t#2` or a get-tuple-element), and attributes (see `canonical_attributes`). One module printed by
+two releases has one digest; one program compiled by two may well be two graphs.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,9 @@ from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from app.analysis.canonical_payload import without_paths
-from app.analysis.device_groups import devices_of, meaning_of_groups
-from app.analysis.fingerprints import UNCOUNTED_KEYS, immediate
+from app.analysis.canonical_attributes import Setting, counted_attributes, header_attributes, plain
+from app.analysis.fingerprints import immediate
 from hlo_parser import Computation, Instruction, Module
-from hlo_parser.possessive import compile_pattern
 
 Digest = bytes
 
@@ -32,14 +30,6 @@ DIGEST_BYTES = 16
 _DIGEST = partial(blake2b, digest_size=DIGEST_BYTES)
 
 _NOTHING = bytes(DIGEST_BYTES)
-_COMMENT = compile_pattern(r"/\*.*?\*/", re.S)
-_METADATA = compile_pattern(
-    r"(?:,\s*+)?metadata=\{(?:[^{}\"]++|\"(?:[^\"\\]++|\\.)*+\"|\{[^{}]*+\})*+\}"
-)
-_NUMBER_ALONE = compile_pattern(r'"?\d++"?')
-# What only tells channels and texts apart.
-_IDS = frozenset({"channel_id", "replica_groups"})
-_FINGERPRINT = compile_pattern(r'(?:,\s*+)?fingerprint_before_lhs="[^"]*+"')
 # Elements of elements are seen through so far; real tuples lie in one another twice or so.
 _DEEPEST = 32
 # Opcodes whose callees run in the order of a schedule; bodies of fusions and reducers have none.
@@ -83,15 +73,15 @@ class Canonicalizer:
     """Makes digests; one for all texts of a dump, which share computations and instructions."""
 
     def __init__(self) -> None:
-        self._signatures: dict[tuple[Instruction, int, int], Digest] = {}
+        self._signatures: dict[tuple[Instruction, Setting], Digest] = {}
         self._computations: dict[tuple[object, ...], CanonicalComputation] = {}
         self._calls: dict[Computation, _Calls] = {}
 
     def of_module(self, module: Module) -> CanonicalModule:
         """What the module is."""
-        header = module.header
+        setting = Setting.of(module.header)
         scheduled: frozenset[str] = frozenset()
-        if header.is_scheduled:
+        if module.header.is_scheduled:
             scheduled = self._reached(module, in_schedule=True)
         found: dict[str, CanonicalComputation] = {}
         for computation in self._callees_first(module):
@@ -100,17 +90,17 @@ class Canonicalizer:
                 for name in self._calls_of(computation).names
             )
             ordered = computation.name in scheduled
-            key = (computation, ordered, header.num_partitions, header.replica_count, callees)
+            key = (computation, ordered, setting, callees)
             known = self._computations.get(key)
             if known is None:
-                known = self._of_computation(module, computation, ordered, found)
+                known = self._of_computation(module, setting, computation, ordered, found)
                 self._computations[key] = known
             found[computation.name] = known
         reached = self._reached(module)
         # What nothing calls is dead, unless it was called by a line that was not understood.
         counted = found.keys() if module.unparsed else reached
         digest = _of(
-            _header_digest(module),
+            _text(repr(sorted(header_attributes(module.header).items()))),
             found[module.entry.name].digest,
             *sorted(found[name].digest for name in counted - reached),
             _NOTHING,
@@ -123,12 +113,13 @@ class Canonicalizer:
     def _of_computation(
         self,
         module: Module,
+        setting: Setting,
         computation: Computation,
         ordered: bool,
         found: Mapping[str, CanonicalComputation],
     ) -> CanonicalComputation:
         graph = _Graph(computation)
-        signatures = [self._signature(module, step) for step in graph.steps]
+        signatures = [self._signature(module, setting, step) for step in graph.steps]
         of_all = graph.by_position if ordered else graph.by_operands
         own = digests = of_all(signatures)
         if self._calls_of(computation).names:
@@ -162,13 +153,13 @@ class Canonicalizer:
             ),
         )
 
-    def _signature(self, module: Module, instruction: Instruction) -> Digest:
+    def _signature(self, module: Module, setting: Setting, instruction: Instruction) -> Digest:
         """What an instruction does, operands, callees and control edges aside."""
-        header = module.header
-        key = (instruction, header.num_partitions, header.replica_count)
+        key = (instruction, setting)
         known = self._signatures.get(key)
         if known is None:
-            known = self._signatures[key] = _text(repr(_signature(module, instruction)))
+            found = _signature(module, setting, instruction)
+            known = self._signatures[key] = _text(repr(found))
         return known
 
     def _calls_of(self, computation: Computation) -> "_Calls":
@@ -231,44 +222,15 @@ def module_digest(module: Module) -> str:
 # ---- one instruction ----------------------------------------------------------------------------
 
 
-def _signature(module: Module, instruction: Instruction) -> tuple[object, ...]:
-    attributes = instruction.attributes
-    target = instruction.custom_call_target
-    groups = attributes.get("replica_groups")
-    if groups is not None:
-        devices = devices_of(module, instruction)
-        groups = (meaning_of_groups(instruction), devices or _plain(groups))
+def _signature(module: Module, setting: Setting, instruction: Instruction) -> tuple[object, ...]:
     return (
         instruction.opcode,
-        _plain(instruction.shape.text),
+        plain(instruction.shape.text),
         immediate(instruction),
         tuple(callee.role for callee in instruction.callees),
-        groups,
         (instruction.channel_id or 0) > 0,
-        tuple(
-            (key, _value(key, text, target))
-            for key, text in sorted(attributes.items())
-            if key not in UNCOUNTED_KEYS and key not in _IDS
-        ),
+        sorted(counted_attributes(module, setting, instruction).items()),
     )
-
-
-def _value(key: str, text: str, target: str | None) -> str:
-    if key == "sharding":
-        return _METADATA.sub("", text) if "metadata" in text else text
-    if (
-        key == "backend_config"
-        and target
-        and "callback" in target
-        and _NUMBER_ALONE.fullmatch(text)
-    ):
-        # The address of a Python callback (jaxlib until 0.5), another one in each run.
-        return ""
-    return without_paths(text)
-
-
-def _plain(text: str) -> str:
-    return _COMMENT.sub("", text) if "/*" in text else text
 
 
 def _text(text: str) -> Digest:
@@ -295,7 +257,7 @@ class _Graph:
         self._places: dict[str, tuple[int, tuple[int, ...]]] = {}
         steps: list[Instruction] = []
         operands: list[tuple[tuple[int, tuple[int, ...]], ...]] = []
-        for instruction in computation.instructions:
+        for instruction in _operands_first(computation):
             taken = tuple(map(self._place, instruction.operands, instruction.operand_paths))
             index = instruction.tuple_index
             position, path = taken[0] if len(taken) == 1 else (-1, ())
@@ -361,15 +323,37 @@ class _Graph:
         return tuple(graphs)
 
 
+def _operands_first(computation: Computation) -> Sequence[Instruction]:
+    """The instructions in text order, but none before its operands.
+
+    jaxlib 0.4.30 prints collectives of one channel together, though some may use what stands below.
+    """
+    given: set[str] = set()
+    for instruction in computation.instructions:
+        if not given.issuperset(instruction.operands):
+            break
+        given.add(instruction.name)
+    else:
+        return computation.instructions
+    by_name = {each.name: each for each in computation.instructions}
+    entered: set[str] = set()
+    found: dict[str, Instruction] = {}
+    for root in computation.instructions:
+        pending = [root]
+        while pending:
+            here = pending[-1]
+            if here.name not in entered:
+                entered.add(here.name)
+                operands = (by_name[name] for name in reversed(here.operands) if name in by_name)
+                pending += [each for each in operands if each.name not in entered]
+                continue
+            pending.pop()
+            found.setdefault(here.name, here)
+    # Of several of one name each stays a step.
+    return [*found.values(), *(i for i in computation.instructions if found[i.name] is not i)]
+
+
 # ---- one module ---------------------------------------------------------------------------------
-
-
-def _header_digest(module: Module) -> Digest:
-    attributes = {
-        key: without_paths(_FINGERPRINT.sub("", _plain(text)))
-        for key, text in module.header.attributes.items()
-    }
-    return _text(repr(sorted((key, text) for key, text in attributes.items() if text != "{}")))
 
 
 def _shared_channels(computations: Iterable[CanonicalComputation]) -> list[Digest]:

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.analysis.canonical import CanonicalComputation, CanonicalModule, Digest
-from app.analysis.fingerprints import UNCOUNTED_KEYS, immediate
+from app.analysis.canonical_attributes import Setting, counted_attributes
+from app.analysis.fingerprints import immediate
 from hlo_parser import Instruction
-
-_NOT_NAMED = UNCOUNTED_KEYS | {"channel_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def first_difference(before: CanonicalModule, after: CanonicalModule) -> FirstDi
         here, there = before.computations.get(names[0]), after.computations.get(names[1])
         if here is None or there is None or here.digest == there.digest:
             continue
-        found = _first_in(here, there)
+        found = _first_in(before, after, here, there)
         if found is not None:
             return found
         inside = [pair for pair in _calls(here, there) if pair not in seen]
@@ -56,7 +55,12 @@ def first_difference(before: CanonicalModule, after: CanonicalModule) -> FirstDi
     return FirstDifference(*entries, None, None, ("not understood",) if unread else ("header",))
 
 
-def _first_in(here: CanonicalComputation, there: CanonicalComputation) -> FirstDifference | None:
+def _first_in(
+    one: CanonicalModule,
+    other: CanonicalModule,
+    here: CanonicalComputation,
+    there: CanonicalComputation,
+) -> FirstDifference | None:
     if here.is_ordered and there.is_ordered:
         pair = _first_by_position(here, there)
     else:
@@ -69,7 +73,7 @@ def _first_in(here: CanonicalComputation, there: CanonicalComputation) -> FirstD
         there.computation.name,
         before,
         after,
-        _what_differs(here, there, before, after),
+        _what_differs(one, other, here, there, before, after),
     )
 
 
@@ -114,6 +118,8 @@ def _step(computation: CanonicalComputation, k: int) -> Instruction | None:
 
 
 def _what_differs(
+    one: CanonicalModule,
+    other: CanonicalModule,
     here: CanonicalComputation,
     there: CanonicalComputation,
     before: Instruction | None,
@@ -126,7 +132,7 @@ def _what_differs(
         return ()
     if _operations(here) == _operations(there) and _operation(before) != _operation(after):
         return ("order",)
-    return tuple(_differing_parts(before, after)) or ("operands",)
+    return tuple(_differing_parts(one, other, before, after)) or ("operands",)
 
 
 def _operations(computation: CanonicalComputation) -> Counter[tuple[str, str]]:
@@ -137,16 +143,24 @@ def _operation(step: Instruction) -> tuple[str, str]:
     return step.opcode, step.shape.text
 
 
-def _differing_parts(before: Instruction, after: Instruction) -> Iterator[str]:
+def _differing_parts(
+    one: CanonicalModule, other: CanonicalModule, before: Instruction, after: Instruction
+) -> Iterator[str]:
     if before.opcode != after.opcode:
         yield "opcode"
     if before.shape.text != after.shape.text:
         yield "shape"
     if before.opcode == after.opcode and immediate(before) != immediate(after):
         yield "value"
-    here, there = before.attributes, after.attributes
+    settings = [Setting.of(side.module.header) for side in (one, other)]
+    here = counted_attributes(one.module, settings[0], before)
+    there = counted_attributes(other.module, settings[1], after)
+    # Equal groups may mean other devices: then the attribute that makes them do so differs, too.
+    same_text = "replica_groups" if settings[0].counts == settings[1].counts else ""
     for key in dict.fromkeys((*here, *there)):
-        if key not in _NOT_NAMED and here.get(key) != there.get(key):
+        if here.get(key) == there.get(key):
+            continue
+        if key != same_text or before.attributes.get(key) != after.attributes.get(key):
             yield key
 
 

@@ -36,7 +36,7 @@ _SDY_MESH = compile_pattern(
     r"(?:\s*+,\s*+device_ids\s*+=\s*+\[(?P<ids>[\d,\s]*+)\])?+\s*+>"
 )
 _SDY_AXIS = compile_pattern(r'\\*+"(?P<name>[^"\\]++)\\*+"\s*+=\s*+(?P<size>\d{1,9})')
-_PRINTED_MESH = compile_pattern(
+PRINTED_MESH = compile_pattern(
     r"mesh\[(?P<axes>[^\]]*+)\](?:\s*+,\s*+device_ids=\((?P<ids>[^()]*+(?:\([^()]*+\))?+)\))?+"
 )
 _PRINTED_AXIS = compile_pattern(
@@ -101,9 +101,9 @@ class AxisNamer:
     def _axes_of_groups(
         self, groups: ReplicaGroups, instruction: Instruction
     ) -> tuple[tuple[str, ...], AxesFrom | None]:
-        mesh = _PRINTED_MESH.match(groups.text)
+        mesh = PRINTED_MESH.match(groups.text)
         if mesh is not None:
-            axes = _printed_axes(mesh["axes"])
+            axes = printed_axes(mesh["axes"])
             if axes in self._meshes or not _is_made_up(axes):
                 printed = _axes_used(groups.text, axes)
                 return printed, "groups" if printed else None
@@ -211,7 +211,7 @@ def _stated(history: ModuleHistory) -> Iterator[Mesh]:
     texts: set[str] = set()
     for dump in history.dumps:
         header = dump.module.header
-        named = () if header in headers else tuple(_in_header(header))
+        named = () if header in headers else tuple(meshes_in_header(header))
         headers.add(header)
         fresh = [c for c in dump.module.computations if c not in computations]
         computations.update(fresh)
@@ -226,7 +226,8 @@ def _stated(history: ModuleHistory) -> Iterator[Mesh]:
             )
 
 
-def _in_header(header: Header) -> Iterator[_Named]:
+def meshes_in_header(header: Header) -> Iterator[_Named]:
+    """Name, axes and devices, () for all in order, of the meshes that Shardy states there."""
     _, key, text = header.attributes.get("frontend_attributes", "").partition(_HEADER_KEY)
     for found in _SDY_MESH.finditer(text) if key else ():
         axes = tuple(
@@ -250,21 +251,22 @@ def _in_lines(computations: Iterable[Computation], seen: set[str]) -> Iterator[_
 
 
 def _printed_meshes(text: str) -> Iterator[_Named]:
-    for found in _PRINTED_MESH.finditer(text):
-        axes = _printed_axes(found["axes"])
-        ids = _printed_ids(found["ids"], axes)
+    for found in PRINTED_MESH.finditer(text):
+        axes = printed_axes(found["axes"])
+        ids = printed_ids(found["ids"], axes)
         if axes and ids is not None and not _is_made_up(axes):
             yield "", axes, ids
 
 
-def _printed_axes(text: str) -> tuple[MeshAxis, ...]:
+def printed_axes(text: str) -> tuple[MeshAxis, ...]:
+    """The axes that stand between the brackets of `mesh['x'=2,'y'=4]`."""
     return tuple(
         MeshAxis(name=found["one"] or found["two"], size=int(found["size"]))
         for found in _PRINTED_AXIS.finditer(text)
     )
 
 
-def _printed_ids(text: str | None, axes: Sequence[MeshAxis]) -> tuple[int, ...] | None:
+def printed_ids(text: str | None, axes: Sequence[MeshAxis]) -> tuple[int, ...] | None:
     """The devices as listed; () where they stand in order, None where they are too many."""
     if text is None:
         return ()
