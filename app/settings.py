@@ -83,7 +83,9 @@ class Settings:
     report_days: int = 90
     """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
     job_workers: int = 2
-    """Analyses that run at once."""
+    """Analyses that run at once, beside one that is small; 0 leaves all to `hloscope worker`."""
+    broker_url: str = ""
+    """RabbitMQ that carries jobs to workers (`amqp://USER:PASSWORD@HOST/`); empty: none is used."""
     max_open_jobs: int = 200
     """Analyses that wait or run; more uploads are turned away until one has ended."""
     max_log_bytes: int = 64 * _MIB
@@ -169,6 +171,13 @@ def _check_login(settings: Settings) -> None:
             f"{PREFIX}LOGIN_SECRET: persons can sign in, so it must be a secret of {_LEAST_SECRET}"
             " characters or more. Make one with `openssl rand -hex 24`."
         )
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables from which `settings_from_environment` builds the same settings."""
+    return {
+        PREFIX + item.name.upper(): str(getattr(settings, item.name)) for item in fields(Settings)
+    }
 
 
 def _value_from_text(name: str, kind: object, text: str) -> object:

@@ -18,10 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 HOMES = {
     "alembic": {"app.store"},
     "backports": {"app.ingest", "app.bundle", "app.knowledge"},
+    "celery": {"app.jobs"},
     "fastapi": {"app.web"},
     "google": {"hlo_parser"},
     "isal": {"app.ingest"},
     "jinja2": {"app.report", "app.web"},
+    "kombu": {"app.jobs"},
     "lark": {"hlo_parser"},
     "markupsafe": {"app.report", "app.web"},
     "networkx": {"app.analysis"},

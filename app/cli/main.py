@@ -22,6 +22,7 @@ from app.cli import (
     run,
     serve,
     upload,
+    worker,
 )
 from app.cli.arguments import with_flags_attached
 from app.cli.output import complain
@@ -47,6 +48,7 @@ _COMMANDS = (
     replay,
     serve,
     admin,
+    worker,
     upload,
     rules,
     explain,

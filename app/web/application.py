@@ -18,7 +18,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from app.errors import AppError
-from app.jobs.local import LocalRunner
+from app.jobs.choice import runner_for as runner_of_settings
 from app.jobs.runner import Runner
 from app.settings import Settings, static_dir
 from app.store import NoSpace, Store, StoreUnavailable
@@ -53,7 +53,7 @@ def create_app(
     settings: Settings,
     *,
     store: Store | None = None,
-    runner_for: RunnerFor = LocalRunner,
+    runner_for: RunnerFor = runner_of_settings,
     own_folders: Mapping[str, tuple[Path, ...]] | None = None,
 ) -> FastAPI:
     """The application; jobs are run while its lifespan lasts.

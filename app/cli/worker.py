@@ -1,0 +1,69 @@
+"""`hloscope worker`: works at the jobs of a server, on this machine or another.
+
+Without a broker it looks at the rows for what waits. The server's database and blobs must then be
+such as more than one process may use: given by address, and the same for all.
+"""
+
+import argparse
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from app.cli.arguments import Commands
+from app.errors import UsageError
+from app.jobs.choice import broker_workers, runner_for
+from app.settings import Settings
+from app.store import Store
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("worker", help="work at the jobs of a server, here or elsewhere")
+    parser.add_argument("--database", metavar="URL", help="the database of the server")
+    parser.add_argument("--blobs", metavar="URL", help="where the server keeps dumps and reports")
+    parser.add_argument("--broker", metavar="URL", help="RabbitMQ; without it the rows are polled")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="a folder of this worker's own")
+    parser.add_argument("--workers", type=int, metavar="N", help="analyses that run at once")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Work until interrupted or told to end."""
+    given = {
+        "database_url": arguments.database,
+        "blobs_url": arguments.blobs,
+        "broker_url": arguments.broker,
+        "data_dir": arguments.data,
+        "job_workers": arguments.workers,
+    }
+    settings = replace(settings, **{name: it for name, it in given.items() if it is not None})
+    if settings.job_workers < 1:
+        raise UsageError("a worker works at one job at least", place="--workers")
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _setting(stopping))
+    with Store.of(settings) as store:
+        if settings.broker_url:
+            workers = broker_workers(settings)
+            print("hloscope works for the broker", flush=True)
+            workers.work(stopping)
+            return 0
+        runner = runner_for(store, settings)
+        runner.start()
+        print("hloscope works for the database", flush=True)
+        stopping.wait()
+        runner.stop()
+    return 0
+
+
+def _setting(event: threading.Event) -> Callable[[int, FrameType | None], None]:
+    def handle(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        event.set()
+
+    return handle
