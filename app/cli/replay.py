@@ -1,11 +1,11 @@
 """`hloscope replay DUMP`: compiles its module again, with no GPU, and bisects its failure."""
 
 import argparse
-import shlex
-import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
+
+import msgspec
+from rich.console import Console
 
 from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
@@ -14,24 +14,22 @@ from app.errors import UsageError
 from app.ingest.flags import parse_flags
 from app.model.codec import report_to_json
 from app.model.dump import DumpContents
+from app.model.experiments import Replay
 from app.model.report import Report
-from app.replay.bisecting import Bisection, bisect_flags, bisect_passes, reproduce
-from app.replay.compiling import Attempt, Budget, Kind, compile_once, flag_words, flags_for
-from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
-from app.replay.passes import names_in_folder, names_of_history, suspect_passes
-from app.replay.proving import prove
-from app.replay.reduction import Reduction, reduce_module
-from app.replay.releases import ReleaseTable, try_releases
-from app.replay.search import OutOfBudget
+from app.replay.bisecting import Bisection
+from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.session import Examine, Plan, Session
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
+from app.report.html import report_page
+from app.report.markdown import report_markdown
+from app.report.terminal_experiments import print_replay
+from app.report.wording import legible
 from app.service import Question, examine
 from app.settings import Settings
-from hlo_parser import parse_module
 
 _TIMED_OUT = 5
-# A dump with fewer texts was made without a filter for passes.
-_FEWEST_TEXTS = 3
+_NOTHING = Replay(module="", file="", release="")
 
 
 def add_parser(commands: Commands) -> None:
@@ -58,6 +56,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--prove", action="store_true", help="try the report's workarounds")
     parser.add_argument("--keep", metavar="DIR", help="keep the log and XLA's dump of one replay")
     parser.add_argument("--json", metavar="FILE", help="write results, or the report with --prove")
+    parser.add_argument("--html", metavar="FILE", help="write the report with what was tried")
+    parser.add_argument("--markdown", metavar="FILE", help="the same for a bug thread")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--budget", type=_seconds, default=600.0, metavar="SECONDS")
     limits.add_argument("--timeout", type=_seconds, default=300.0, metavar="SECONDS")
@@ -97,173 +97,100 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         target=target,
     )
     _announce(tool, subject)
-    return _Session(arguments, root, tool, subject, analysis.report, analysis.contents).act()
+    plan = Plan(
+        timeout_s=arguments.timeout,
+        budget_s=arguments.budget,
+        jobs=arguments.jobs,
+        told=_tell,
+        examine=_examiner(settings),
+    )
+    session = Session(root, tool, subject, analysis.report, analysis.contents, plan)
+    return _act(arguments, session)
 
 
-class _Session:
-    """One subject on one release, and what the command line asks of it."""
+def _examiner(settings: Settings) -> Examine:
+    def examined(folder: Path, release: str) -> tuple[Report, DumpContents | None]:
+        analysis = examine(folder, settings, question=Question(release=release))
+        return analysis.report, analysis.contents
 
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        root: Path,
-        tool: Toolchain,
-        subject: Subject,
-        report: Report,
-        contents: DumpContents,
-    ) -> None:
-        self._arguments = arguments
-        self._tool = tool
-        self._subject = subject
-        self._report = report
-        self._contents = contents
-        self._root = root
-        self._signature = report.failure.signature if report.failure else ""
-        self._budget = Budget(wall_s=max(1, round(arguments.timeout)))
-        self._laboratory = self._laboratory_with(tool)
+    return examined
 
-    def act(self) -> int:
-        """Do what was asked for; the exit code."""
-        if self._arguments.prove:
-            return self._prove()
-        if self._arguments.reduce:
-            return self._reduce()
-        if self._arguments.bisect == "releases":
-            return self._releases()
-        if self._arguments.bisect:
-            return self._bisect()
-        return self._replay()
 
-    def _laboratory_with(self, tool: Toolchain) -> Laboratory:
-        def compile(subject: Subject, flags: Flags) -> Attempt:
-            return compile_once(
-                tool, subject, flags, budget=self._budget, signature=self._signature
-            )
+def _write_report(arguments: argparse.Namespace, report: Report) -> None:
+    """The report with the experiments, in the forms asked for."""
+    if arguments.html:
+        write_output(arguments.html, report_page(report, offline=True).encode())
+    if arguments.markdown:
+        write_output(arguments.markdown, report_markdown(report).encode())
 
-        return Laboratory(
-            tool.release,
-            compile,
-            self._root / "answers",
-            seconds=self._arguments.budget,
-            jobs=self._arguments.jobs,
-            signature=self._signature,
-            told=_tell,
-        )
 
-    def _replay(self) -> int:
-        subject = self._subject
-        if self._arguments.keep:
-            attempt = compile_once(
-                self._tool,
-                subject,
-                subject.flags,
-                budget=self._budget,
-                signature=self._signature,
-                keep=Path(self._arguments.keep),
-            )
-        else:
-            attempt, _ = reproduce(self._laboratory, subject, subject.flags, self._signature)
-        _print_attempt(attempt, self._signature)
-        if self._arguments.json:
-            write_json(self._arguments.json, asdict(attempt))
-        if attempt.kind == Kind.TIME:
-            return _TIMED_OUT
+def _act(arguments: argparse.Namespace, session: Session) -> int:
+    """Do all that was asked for, the cheapest first; the exit code is that of the module."""
+    steps = {
+        _prove: arguments.prove,
+        _bisect: arguments.bisect in ("flags", "passes"),
+        _releases: arguments.bisect == "releases",
+        _reduce: arguments.reduce,
+    }
+    asked = [step for step, is_asked in steps.items() if is_asked] or [_replay]
+    codes = [step(arguments, session) for step in asked]
+    report = session.report
+    if asked != [_replay]:
+        print_replay(legible(report.replay or _NOTHING), Console())
+        complain(f"{session.laboratory.compiled} compiles, the rest was known")
+    _write_report(arguments, report)
+    return max(codes)
+
+
+def _replay(arguments: argparse.Namespace, session: Session) -> int:
+    attempt = session.compile(Path(arguments.keep) if arguments.keep else None)
+    _print_attempt(attempt, session.signature)
+    if arguments.json:
+        write_json(arguments.json, asdict(attempt))
+    if attempt.kind == Kind.TIME:
+        return _TIMED_OUT
+    return int(attempt.kind != Kind.COMPILES)
+
+
+def _bisect(arguments: argparse.Namespace, session: Session) -> int:
+    if arguments.bisect == "flags":
+        found = session.bisect_flags(parse_flags(_dashed(arguments.more)))
+    else:
+        found = session.bisect_passes()
+    _print_bisection(found)
+    if arguments.json and not arguments.prove:
+        write_json(arguments.json, _bisection_as_json(found, session))
+    return int(found.baseline.kind != Kind.COMPILES)
+
+
+def _reduce(arguments: argparse.Namespace, session: Session) -> int:
+    found = session.reduce(arguments.out, lambda kind, size: complain(f"{size} left: {kind}"))
+    if found is None:
+        attempt = session.compile()
+        _print_attempt(attempt, session.signature)
+        print("nothing to reduce: the failure does not come back")
         return int(attempt.kind != Kind.COMPILES)
+    write_output(arguments.out, found.text.encode("utf-8", "surrogateescape"))
+    rest = "" if found.is_minimal else " (the time was up: more may go)"
+    print(f"{found.before} instructions before, {found.after} after{rest}: {arguments.out}")
+    return 1
 
-    def _bisect(self) -> int:
-        subject, flags = self._subject, self._subject.flags
-        if self._arguments.bisect == "flags":
-            found = bisect_flags(
-                self._laboratory,
-                subject,
-                flags,
-                signature=self._signature,
-                more=parse_flags(_dashed(self._arguments.more)),
-            )
-        else:
-            found = bisect_passes(
-                self._laboratory, subject, flags, self._passes(), signature=self._signature
-            )
-        _print_bisection(found)
-        complain(f"{self._laboratory.compiled} compiles, the rest was known")
-        if self._arguments.json:
-            write_json(self._arguments.json, _bisection_as_json(found, self._tool.release))
-        return int(found.baseline.kind != Kind.COMPILES)
 
-    def _reduce(self) -> int:
-        subject, flags = self._subject, self._subject.flags
-        baseline, signature = reproduce(self._laboratory, subject, flags, self._signature)
-        if baseline.kind != Kind.SAME:
-            _print_attempt(baseline, self._signature)
-            print("nothing to reduce: the failure does not come back")
-            return int(baseline.kind != Kind.COMPILES)
+def _releases(arguments: argparse.Namespace, session: Session) -> int:
+    """Every installed release; the failure is the log's, or that of the release chosen."""
+    table = session.try_releases()
+    print(f"first bad: {table.first_bad or 'none'}; first good after: {table.first_good or 'none'}")
+    print("(of the releases installed: hloscope replay --list)")
+    if arguments.json and not arguments.prove:
+        write_json(arguments.json, [asdict(row) for row in table.rows])
+    return int(bool(table.bad))
 
-        def fails(texts: Sequence[bytes]) -> list[bool]:
-            subjects = (replace(subject, data=text, form="text") for text in texts)
-            variants = [Variant(f"{len(x.data)} bytes", flags, x) for x in subjects]
-            attempts = [result.attempt for result in self._laboratory.try_all(variants)]
-            if any(attempt is None for attempt in attempts):
-                raise OutOfBudget
-            return [compared(a, signature).kind == Kind.SAME for a in attempts if a is not None]
 
-        found = reduce_module(
-            parse_module(subject.data),
-            fails,
-            lambda kind, size: complain(f"{size} left: {kind}"),
-            at_once=self._laboratory.jobs,
-        )
-        if found is None:
-            raise UsageError("the module as hloscope prints it does not fail so")
-        write_output(self._arguments.out, found.text.encode("utf-8", "surrogateescape"))
-        _print_reduction(found, self._arguments.out, flags_for(self._tool.release, flags)[0])
-        return 1
-
-    def _releases(self) -> int:
-        """Every installed release; the failure is the log's, or that of the release chosen."""
-        subject = self._subject
-        _, signature = reproduce(self._laboratory, subject, subject.flags, self._signature)
-        table = try_releases(
-            installed(self._root),
-            lambda release: self._laboratory_with(toolchain(self._root, release)),
-            subject,
-            subject.flags,
-            signature,
-        )
-        _print_releases(table)
-        if self._arguments.json:
-            write_json(self._arguments.json, [asdict(row) for row in table.rows])
-        return int(bool(table.bad))
-
-    def _passes(self) -> tuple[str, ...]:
-        """Those of the dump; of one without pass files, those of a replay that writes them."""
-        failed = self._report.failure and self._report.failure.module
-        history = next((h for h in self._contents.modules if h.id == failed), None)
-        names = names_of_history(history or self._contents.modules[0])
-        if len(names) < _FEWEST_TEXTS:
-            with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
-                compile_once(
-                    self._tool,
-                    self._subject,
-                    self._subject.flags,
-                    budget=self._budget,
-                    keep=Path(folder),
-                )
-                names = names_in_folder(Path(folder) / "dump")
-        return suspect_passes(self._report.failure, names)
-
-    def _prove(self) -> int:
-        report, results = prove(
-            self._laboratory,
-            self._subject,
-            self._subject.flags,
-            self._report,
-            signature=self._signature,
-        )
-        _print_results(results)
-        if self._arguments.json:
-            write_output(self._arguments.json, report_to_json(report, indent=1) + b"\n")
-        baseline = results[0].attempt
-        return int(baseline is not None and baseline.kind != Kind.COMPILES)
+def _prove(arguments: argparse.Namespace, session: Session) -> int:
+    baseline = session.prove()[0].attempt
+    if arguments.json:
+        write_output(arguments.json, report_to_json(session.report, indent=1) + b"\n")
+    return int(baseline is not None and baseline.kind != Kind.COMPILES)
 
 
 def _install(root: Path, release: str) -> int:
@@ -324,47 +251,16 @@ def _print_bisection(found: Bisection) -> None:
     if found.baseline.kind != Kind.SAME:
         print("nothing to bisect: the failure does not come back")
         return
-    _print_results(found.results)
-    for heading, part in (
-        ("cures only together", found.together),
-        ("fails with these flags alone", found.needed),
-    ):
-        if part is not None:
-            mark = "" if part.is_minimal else " (the time was up: perhaps fewer)"
-            print(f"{heading}{mark}: {_safe(' '.join(part.items)) or 'none'}")
+    for part in (found.together, found.needed):
+        if part is not None and not part.is_minimal:
+            print("the time was up before the smallest set was found: perhaps fewer will do")
 
 
-def _print_reduction(found: Reduction, file: str, flags: Flags) -> None:
-    rest = "" if found.is_minimal else " (the time was up: more may go)"
-    print(f"{found.before} instructions before, {found.after} after{rest}: {file}")
-    words = shlex.quote(" ".join(flag_words(flags)))
-    print(f"  XLA_FLAGS={words} run_hlo_module --platform=CUDA --reference_platform= {file}")
-    print(f"  XLA_FLAGS={words} hlo-opt --platform=CUDA {file}")
-
-
-def _print_releases(table: ReleaseTable) -> None:
-    for row in table.rows:
-        kind = row.attempt.kind.value if row.attempt else "not tried"
-        words = row.attempt.words[:160] if row.attempt else ""
-        print(f"  {row.release:8} {kind:16} {_safe(words)}")
-        if row.attempt and row.attempt.dropped:
-            print(f"  {'':8} without {', '.join(row.attempt.dropped)}")
-    print(f"first bad: {table.first_bad or 'none'}; first good after: {table.first_good or 'none'}")
-    print("(of the releases installed: hloscope replay --list)")
-
-
-def _print_results(results: Sequence[Result]) -> None:
-    for result in results:
-        kind = result.attempt.kind.value if result.attempt else "not tried"
-        print(f"  {kind:16} {_safe(result.variant.name)}")
-        if result.attempt and result.attempt.kind in (Kind.ANOTHER, Kind.REFUSED):
-            print(f"  {'':16}   {_safe(result.attempt.words[:160])}")
-
-
-def _bisection_as_json(found: Bisection, release: str) -> dict[str, object]:
+def _bisection_as_json(found: Bisection, session: Session) -> dict[str, object]:
+    replay = session.report.replay
     return {
         "schema_version": 1,
-        "release": release,
+        "release": session.tool.release,
         "signature": found.signature,
         "baseline": asdict(found.baseline),
         "cures": found.cures,
@@ -376,6 +272,7 @@ def _bisection_as_json(found: Bisection, release: str) -> dict[str, object]:
             {"name": r.variant.name, "attempt": r.attempt and asdict(r.attempt)}
             for r in found.results
         ],
+        "experiments": [msgspec.to_builtins(each) for each in replay.experiments] if replay else [],
     }
 
 

@@ -10,6 +10,8 @@ from app.model.dump import TargetConfig
 
 _FIELD = re.compile(r'^ *(?P<key>[a-z0-9_]+): "?(?P<value>[^"\n]{0,200})"?[ \r]*$', re.M)
 _LARGEST = 1e18
+# Those of H100s, with their cuDNN and all, take 2 KB.
+_MOST_KEPT = 1 << 16
 
 
 def read_target_config(text: str, *, file: str) -> TargetConfig | None:
@@ -21,6 +23,7 @@ def read_target_config(text: str, *, file: str) -> TargetConfig | None:
     name = fields.get("device_description_str") or fields.get("name", "")
     target = TargetConfig(
         file=file,
+        text=text if len(text) <= _MOST_KEPT else "",
         name=name,
         cores=_whole(fields.get("core_count")),
         lanes_per_core=_whole(fields.get("fpus_per_core")),

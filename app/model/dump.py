@@ -65,10 +65,11 @@ class TargetConfig:
     """The device that a module was compiled for, as a file of the dump describes it.
 
     Bandwidth in bytes a second, sizes in bytes; `lanes_per_core` are units for f32 products. What
-    the file does not say is None.
+    the file does not say is None. `text` is the whole of it where it is of a usual length.
     """
 
     file: str
+    text: str = field(default="", repr=False, compare=False)
     name: str = ""
     cores: int | None = None
     lanes_per_core: int | None = None

@@ -18,6 +18,9 @@ Outcome = Literal[
     "not tried",
 ]
 
+Question = Literal["baseline", "flags", "passes", "releases", "workaround"]
+"""What a compile was to answer."""
+
 
 class Effects(Struct, frozen=True, kw_only=True):
     """What the finished program of a variant costs in one execution, as the analysis has it.
@@ -44,7 +47,7 @@ class Experiment(Struct, frozen=True, kw_only=True):
     the release does not know, `words` the message of a failure.
     """
 
-    question: Literal["baseline", "flags", "passes", "releases", "workaround"]
+    question: Question
     name: str
     release: str
     outcome: Outcome

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
+from app.replay.recording import BASELINE
 from app.replay.search import Item, OutOfBudget, Smallest, minimize
 from app.replay.subject import Subject
 
@@ -75,7 +76,7 @@ def reproduce(
 
     Where no log states one, it is that of this very compile.
     """
-    attempt = laboratory.try_one(Variant("as the run had it", flags, subject))
+    attempt = laboratory.try_one(Variant(BASELINE, flags, subject))
     wanted = signature or attempt.signature
     return compared(attempt, wanted), wanted
 

@@ -18,6 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from app.model.experiments import Effects
 from app.replay.compiling import Attempt, Kind, flags_for
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject
@@ -25,6 +28,8 @@ from app.replay.subject import Subject
 Flags = Mapping[str, str]
 Compile = Callable[[Subject, Flags], Attempt]
 Told = Callable[[str, Attempt], None]
+Weigh = Callable[[Subject, Flags], Effects | None]
+"""Compiles once more, keeping the dump, and has it analysed; None where that gives nothing."""
 
 _NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.REFUSED)
 
@@ -56,6 +61,7 @@ class Laboratory:
         seconds: how long new compiles may be started.
         jobs: how many run at once; 0: one a processor.
         signature: the failure that `compile` looks for, where a log states several.
+        weigh: says what a variant that compiles costs.
         told: is called after each variant, by whichever thread did it.
     """
 
@@ -69,6 +75,7 @@ class Laboratory:
         jobs: int = 0,
         signature: str = "",
         told: Told | None = None,
+        weigh: Weigh | None = None,
     ) -> None:
         self.release = release
         self.compiled = 0
@@ -78,6 +85,7 @@ class Laboratory:
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self._signature = signature
         self._told = told
+        self._weigh = weigh
 
     def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
         """Try them, as many at once as may be; the results stand in the order given."""
@@ -102,6 +110,20 @@ class Laboratory:
         if self._told is not None:
             self._told(variant.name, attempt)
         return attempt
+
+    def effects(self, variant: Variant) -> Effects | None:
+        """What a variant that compiles costs; None where the time is up, or nobody weighs."""
+        kept = self._folder / f"{self._key(variant)}.effects.json"
+        try:
+            return msgspec.json.decode(kept.read_bytes(), type=Effects)
+        except (OSError, msgspec.DecodeError):
+            pass  # never weighed, or half written
+        if self._weigh is None or time.monotonic() > self._deadline:
+            return None
+        found = self._weigh(variant.subject, variant.flags)
+        if found is not None:
+            _put(kept, msgspec.json.encode(found))
+        return found
 
     def _result(self, variant: Variant) -> Result:
         try:
@@ -147,9 +169,13 @@ def _read(path: Path) -> Attempt | None:
 
 
 def _write(path: Path, attempt: Attempt) -> None:
+    _put(path, json.dumps(dataclasses.asdict(attempt)).encode())
+
+
+def _put(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
-    part.write_text(json.dumps(dataclasses.asdict(attempt)), "utf-8")
+    part.write_bytes(data)
     part.replace(path)
 
 

@@ -4,7 +4,7 @@ Given a module and a test that compiles a text; gives the smallest draft found. 
 stay, so what is left still tells its lines of the program. What it ends with always parses.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from app.replay.draft import Draft, draft_of
@@ -16,6 +16,9 @@ from hlo_parser import HloSyntaxError, Module, parse_module
 Fails = Callable[[Sequence[bytes]], Sequence[bool]]
 """Which of these texts still fail in the way looked for; it may raise `OutOfBudget`."""
 
+
+ProgramLine = tuple[str, int]
+"""A file of the program as the module names it, and a line in it."""
 
 _NAMED = tuple(kind for kind in KINDS if kind.is_by_name)
 # Losses made at random are seldom borne; what changes the form of a module is, in large chunks.
@@ -40,6 +43,7 @@ def reduce_module(
     told: Callable[[str, int], None] | None = None,
     *,
     at_once: int = 1,
+    lines: Collection[ProgramLine] = (),
 ) -> Reduction | None:
     """The smallest module found; None where it does not fail once it is printed by us.
 
@@ -48,6 +52,7 @@ def reduce_module(
         fails: compiles texts, all that it is given at the same time.
         told: is given the kind of cut and the size after each round of it.
         at_once: how many texts are worth compiling at the same time.
+        lines: lines of the program that stay, where the module has them.
 
     Raises:
         UsageError: the module is not understood in full.
@@ -59,7 +64,8 @@ def reduce_module(
     except OutOfBudget:
         return None
     is_minimal = False
-    work = _Reducing(draft, fails, told, at_once)
+    kept = frozenset(lines) & program_lines_of(module)
+    work = _Reducing(draft, fails, told, at_once, kept)
     try:
         while not is_minimal:
             weight = work.draft.weight
@@ -78,9 +84,15 @@ class _Reducing:
     """The draft on its way down; what was found stays when the budget ends."""
 
     def __init__(
-        self, draft: Draft, fails: Fails, told: Callable[[str, int], None] | None, at_once: int
+        self,
+        draft: Draft,
+        fails: Fails,
+        told: Callable[[str, int], None] | None,
+        at_once: int,
+        lines: frozenset[ProgramLine],
     ) -> None:
         self.draft = draft
+        self._lines = lines
         self._fails = fails
         self._told = told
         self._at_once = at_once
@@ -92,7 +104,7 @@ class _Reducing:
             OutOfBudget: not all were tried.
         """
         for kind in kinds:
-            self.draft, is_done = _with_cuts(self.draft, kind, self._fails, parts)
+            self.draft, is_done = self._with_cuts(kind, parts)
             self._tell(kind.name)
             if not is_done:
                 raise OutOfBudget
@@ -124,7 +136,7 @@ class _Reducing:
         asked = [
             i
             for i, smaller in enumerate(drafts)
-            if smaller.size <= self.draft.size - _LEAST_SAVING and _is_sound(texts[i])
+            if smaller.size <= self.draft.size - _LEAST_SAVING and self._is_sound(texts[i])
         ]
         answers = self._fails([texts[i] for i in asked]) if asked else ()
         done = next((i for i, answer in zip(asked, answers, strict=True) if answer), None)
@@ -137,29 +149,35 @@ class _Reducing:
         if self._told is not None:
             self._told(name, self.draft.size)
 
+    def _with_cuts(self, kind: Kind, parts: int) -> tuple[Draft, bool]:
+        """The draft with as many cuts of this kind as may be, and whether there was time."""
+        draft = self.draft
+        places = kind.places(draft)
 
-def _with_cuts(draft: Draft, kind: Kind, fails: Fails, parts: int) -> tuple[Draft, bool]:
-    """The draft with as many cuts of this kind as the failure bears, and whether there was time."""
-    places = kind.places(draft)
+        def still_fails(uncut: tuple[Place, ...]) -> bool:
+            smaller = cut(kind, draft, set(places) - set(uncut))
+            if smaller.weight >= draft.weight:
+                # A cut that takes nothing away helps only with others: it is not worth a compile.
+                return False
+            text = smaller.text.encode()
+            return self._is_sound(text) and self._fails([text])[0]
 
-    def still_fails(uncut: tuple[Place, ...]) -> bool:
-        smaller = cut(kind, draft, set(places) - set(uncut))
-        if smaller.weight >= draft.weight:
-            # A cut that takes nothing away helps only with others: it is not worth a compile.
+        if not places:
+            return draft, True
+        least = max(1, len(places) // parts) if parts else 1
+        smallest = minimize(places, still_fails, least=least)
+        cuts = set(places) - set(smallest.items)
+        return (cut(kind, draft, cuts) if cuts else draft), not smallest.is_cut_short
+
+    def _is_sound(self, text: bytes) -> bool:
+        try:
+            module = parse_module(text, strict=True)
+        except HloSyntaxError:
             return False
-        text = smaller.text.encode()
-        return _is_sound(text) and fails([text])[0]
-
-    if not places:
-        return draft, True
-    least = max(1, len(places) // parts) if parts else 1
-    smallest = minimize(places, still_fails, least=least)
-    cuts = set(places) - set(smallest.items)
-    return (cut(kind, draft, cuts) if cuts else draft), not smallest.is_cut_short
+        return not module.unparsed and self._lines <= program_lines_of(module)
 
 
-def _is_sound(text: bytes) -> bool:
-    try:
-        return not parse_module(text, strict=True).unparsed
-    except HloSyntaxError:
-        return False
+def program_lines_of(module: Module) -> frozenset[ProgramLine]:
+    """The lines of the program that instructions of a module state."""
+    sources = (module.source_of(i) for c in module.computations for i in c.instructions)
+    return frozenset((source.file, source.line) for source in sources if source is not None)

@@ -17,7 +17,7 @@ from hlo_parser import Module, print_module
 class Subject:
     """A module to compile; `target` is a GPU target config as text, empty for the usual one.
 
-    `file` is where it came from. A run without SPMD has `partitions` 1.
+    `file` and `module` say where it came from. A run without SPMD has `partitions` 1.
     """
 
     data: bytes
@@ -28,6 +28,8 @@ class Subject:
     target: str = ""
     flags: Mapping[str, str] = field(default_factory=dict[str, str])
     file: str = ""
+    module: str = ""
+    target_name: str = ""
 
     @property
     def devices(self) -> int:
@@ -50,7 +52,7 @@ def subject_of(
         report: the report on it, for backend, flags and the module that failed.
         module: the id or the name of another module.
         dump: the position of another text in the module's history.
-        target: a GPU target config, as text.
+        target: a GPU target config, as text; else that of the dump, where it has one.
 
     Raises:
         NotFound: there is no such module, or no such text.
@@ -60,15 +62,18 @@ def subject_of(
         raise NotFound(f"the module has {len(history.dumps)} texts", place=f"text {dump}")
     text = history.dumps[dump or 0]
     header = text.module.header
+    own = history.target
     return Subject(
         data=module_text(text),
         form="text",
         replicas=header.replica_count,
         partitions=header.num_partitions,
         backend="CPU" if report.environment.backend == "CPU" else "GPU",
-        target=target,
+        target=target or (own.text if own else ""),
         flags=report.environment.flags,
         file=text.file,
+        module=history.id,
+        target_name="" if target or not own or not own.text else own.name,
     )
 
 

@@ -1,0 +1,69 @@
+"""Compiles and searches in the words of a report. Pure."""
+
+from collections.abc import Mapping
+
+from app.model.experiments import Effects, Experiment, Outcome, Question, ReducedModule
+from app.replay.compiling import Attempt, Kind, flag_words, flags_for
+from app.replay.experiments import Flags, Result
+from app.replay.reduction import Reduction
+
+_OUTCOMES: Mapping[Kind, Outcome] = {
+    Kind.COMPILES: "compiles",
+    Kind.SAME: "same signature",
+    Kind.ANOTHER: "another failure",
+    Kind.TIME: "time-out",
+    Kind.MEMORY: "out of memory",
+    Kind.REFUSED: "refused",
+}
+BASELINE = "as the run had it"
+
+
+def experiment_of(
+    question: Question,
+    result: Result,
+    *,
+    release: str,
+    flags: Flags,
+    effects: Effects | None = None,
+) -> Experiment:
+    """One variant as a report keeps it; `flags` are those of the run."""
+    attempt = result.attempt or Attempt(Kind.REFUSED)
+    return Experiment(
+        question=question,
+        name=result.variant.name,
+        release=release,
+        outcome=_OUTCOMES[attempt.kind] if result.attempt else "not tried",
+        words=attempt.words,
+        seconds=attempt.seconds,
+        flags=changed_words(flags, result.variant.flags),
+        dropped=attempt.dropped,
+        effects=effects,
+    )
+
+
+def changed_words(flags: Flags, other: Flags) -> tuple[str, ...]:
+    """What `other` sets that `flags` do not, then what it leaves out."""
+    changed = {name: value for name, value in other.items() if flags.get(name) != value}
+    gone = (f"without --{name}" for name in flags if name not in other)
+    return (*flag_words(changed), *gone)
+
+
+def reduced_module(found: Reduction, *, name: str, release: str, flags: Flags) -> ReducedModule:
+    """A reduction with the commands of XLA's own tools for whoever looks into it.
+
+    `hlo-opt` runs the passes of a platform over a text (xla/tools/hlo_opt/opt_main.cc), without a
+    device for a platform that it was built for; `run_hlo_module` compiles and runs it on one.
+    """
+    words = " ".join(flag_words(flags_for(release, flags)[0]))
+    quoted = "'" + words.replace("'", "'\\''") + "'"
+    return ReducedModule(
+        name=name,
+        text=found.text,
+        instructions_before=found.before,
+        instructions_after=found.after,
+        is_minimal=found.is_minimal,
+        commands=(
+            f"XLA_FLAGS={quoted} run_hlo_module --platform=CUDA --reference_platform= {name}",
+            f"XLA_FLAGS={quoted} hlo-opt --platform=CUDA --stage=hlo {name}",
+        ),
+    )

@@ -1,0 +1,318 @@
+"""One module on one release, and all that is asked of it: the one door to replays.
+
+Given a dump as read and the report on it; gives the report with the experiments, verdicts and the
+reduced module in it. Command line and jobs share it. How a variant's own dump is analysed is the
+caller's, as `examine`, since that stands above this room.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from app.errors import InputError, UsageError
+from app.model.dump import DumpContents
+from app.model.experiments import Effects, Experiment, Question, ReducedModule, Replay
+from app.model.report import Report
+from app.replay.bisecting import Bisection, bisect_flags, bisect_passes, reproduce
+from app.replay.compiling import Attempt, Budget, Kind, compile_once
+from app.replay.effects import effects_of
+from app.replay.experiments import Flags, Laboratory, Result, Told, Variant, compared
+from app.replay.passes import names_in_folder, names_of_history, suspect_passes
+from app.replay.proving import prove
+from app.replay.recording import BASELINE, experiment_of, reduced_module
+from app.replay.reduction import ProgramLine, Reduction, reduce_module
+from app.replay.releases import ReleaseTable, try_releases
+from app.replay.search import OutOfBudget
+from app.replay.subject import Subject
+from app.replay.toolchains import Toolchain, installed, toolchain
+from hlo_parser import parse_module
+
+Examine = Callable[[Path, str], tuple[Report, DumpContents | None]]
+"""The report on a dump's folder, made by a run of the release named, and what it was made from.
+
+It raises `InputError` for a folder that holds no dump.
+"""
+
+# A dump with fewer texts was made without a filter for passes.
+_FEWEST_TEXTS = 3
+# Each is one more compile and an analysis.
+_MOST_WEIGHED = 8
+
+
+def _quiet(name: str, attempt: Attempt) -> None:
+    del name, attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long and how much: seconds for a compile and for all, compiles at once (0: all cores)."""
+
+    timeout_s: float = 300.0
+    budget_s: float = 600.0
+    jobs: int = 0
+    told: Told = _quiet
+    examine: Examine | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    experiments: list[Experiment] = field(default_factory=list[Experiment])
+    needed: tuple[str, ...] | None = None
+    together: tuple[str, ...] | None = None
+    reduced: ReducedModule | None = None
+
+
+class Session:
+    """What is asked of one subject, step by step; `report` holds all that was found until then."""
+
+    def __init__(
+        self,
+        root: Path,
+        tool: Toolchain,
+        subject: Subject,
+        report: Report,
+        contents: DumpContents,
+        plan: Plan,
+    ) -> None:
+        self.signature = report.failure.signature if report.failure else ""
+        self.tool = tool
+        self.subject = subject
+        self._root = root
+        self._report = report
+        self._contents = contents
+        self._plan = plan
+        self._budget = Budget(wall_s=max(1, round(plan.timeout_s)))
+        self._found = _Found()
+        self.laboratory = self._laboratory_with(tool)
+
+    @property
+    def report(self) -> Report:
+        """The report with what was found."""
+        subject, found = self.subject, self._found
+        done = Replay(
+            module=subject.module,
+            file=subject.file,
+            release=self.tool.release,
+            signature=self.signature,
+            target=self._target,
+            flags=tuple(f"--{name}={value}" for name, value in subject.flags.items()),
+            flags_known=bool(subject.flags),
+            experiments=tuple(found.experiments),
+            needed=found.needed,
+            together=found.together,
+            reduced=found.reduced,
+        )
+        return msgspec.structs.replace(self._report, replay=done)
+
+    def compile(self, keep: Path | None = None) -> Attempt:
+        """The module with the flags of the run, its log and dump kept where told."""
+        subject = self.subject
+        if keep is None:
+            return self._baseline()
+        attempt = compile_once(
+            self.tool,
+            subject,
+            subject.flags,
+            budget=self._budget,
+            signature=self.signature,
+            keep=keep,
+        )
+        self._note("baseline", [Result(Variant(BASELINE, subject.flags, subject), attempt)])
+        return attempt
+
+    def prove(self) -> tuple[Result, ...]:
+        """Try what the report's workarounds and suspicions name; the run's own flags first."""
+        first = len(self._found.experiments)
+        self._report, results = prove(
+            self.laboratory,
+            self.subject,
+            self.subject.flags,
+            self._report,
+            signature=self.signature,
+            first=first,
+        )
+        self._note("baseline", results[:1])
+        self._note("workaround", results[1:])
+        return results
+
+    def bisect_flags(self, more: Flags) -> Bisection:
+        """Each flag turned or left out, and what `more` adds."""
+        found = bisect_flags(
+            self.laboratory, self.subject, self.subject.flags, signature=self.signature, more=more
+        )
+        self._note_bisection("flags", found)
+        return found
+
+    def bisect_passes(self) -> Bisection:
+        """Each pass switched off, the likeliest first."""
+        found = bisect_passes(
+            self.laboratory,
+            self.subject,
+            self.subject.flags,
+            self._passes(),
+            signature=self.signature,
+        )
+        self._note_bisection("passes", found)
+        return found
+
+    def try_releases(self) -> ReleaseTable:
+        """Every installed release; the failure is the log's, or that of the session's release."""
+        subject = self.subject
+        _, signature = reproduce(self.laboratory, subject, subject.flags, self.signature)
+        laboratories = {
+            release: self._laboratory_with(toolchain(self._root, release))
+            for release in installed(self._root)
+        }
+        table = try_releases(
+            tuple(laboratories), laboratories.__getitem__, subject, subject.flags, signature
+        )
+        for row in table.rows:
+            result = Result(Variant(row.release, subject.flags, subject), row.attempt)
+            self._note("releases", [result], laboratories[row.release])
+        return table
+
+    def reduce(self, name: str, told: Callable[[str, int], None] | None = None) -> Reduction | None:
+        """A small module with the same failure; None where the failure does not come back.
+
+        Lines of the program that the report blames stay.
+
+        Raises:
+            UsageError: the module is not understood in full, or fails no more as we print it.
+        """
+        subject, flags = self.subject, self.subject.flags
+        baseline, signature = reproduce(self.laboratory, subject, flags, self.signature)
+        if baseline.kind != Kind.SAME:
+            return None
+
+        def fails(texts: Sequence[bytes]) -> list[bool]:
+            subjects = (replace(subject, data=text, form="text") for text in texts)
+            variants = [Variant(f"{len(x.data)} bytes", flags, x) for x in subjects]
+            attempts = [result.attempt for result in self.laboratory.try_all(variants)]
+            if any(attempt is None for attempt in attempts):
+                raise OutOfBudget
+            return [compared(a, signature).kind == Kind.SAME for a in attempts if a is not None]
+
+        found = reduce_module(
+            parse_module(subject.data),
+            fails,
+            told,
+            at_once=self.laboratory.jobs,
+            lines=blamed_lines(self._report),
+        )
+        if found is None:
+            raise UsageError("the module as hloscope prints it does not fail so")
+        self._found.reduced = reduced_module(
+            found, name=name, release=self.tool.release, flags=flags
+        )
+        return found
+
+    @property
+    def _target(self) -> str:
+        subject = self.subject
+        if subject.backend == "CPU":
+            return "CPUs"
+        if self.tool.adapter.needs_driver:
+            return "a stand-in of H100s"
+        return subject.target_name or ("a GPU as told" if subject.target else "H100s")
+
+    def _baseline(self) -> Attempt:
+        subject = self.subject
+        attempt, _ = reproduce(self.laboratory, subject, subject.flags, self.signature)
+        self._note("baseline", [Result(Variant(BASELINE, subject.flags, subject), attempt)])
+        return attempt
+
+    def _note_bisection(self, question: Question, found: Bisection) -> None:
+        variant = Variant(BASELINE, self.subject.flags, self.subject)
+        self._note("baseline", [Result(variant, found.baseline)])
+        self._note(question, found.results)
+        if found.needed is not None:
+            self._found.needed = found.needed.items
+        if found.together is not None:
+            self._found.together = found.together.items
+
+    def _note(
+        self, question: Question, results: Sequence[Result], laboratory: Laboratory | None = None
+    ) -> None:
+        used = laboratory or self.laboratory
+        if question == "baseline" and any(
+            e.question == "baseline" for e in self._found.experiments
+        ):
+            return
+        left = 0 if question == "baseline" else _MOST_WEIGHED
+        for result in results:
+            effects = None
+            if result.attempt and result.attempt.kind == Kind.COMPILES and left:
+                effects, left = used.effects(result.variant), left - 1
+            self._found.experiments.append(
+                experiment_of(
+                    question,
+                    result,
+                    release=used.release,
+                    flags=self.subject.flags,
+                    effects=effects,
+                )
+            )
+
+    def _laboratory_with(self, tool: Toolchain) -> Laboratory:
+        def compile(subject: Subject, flags: Flags) -> Attempt:
+            return compile_once(tool, subject, flags, budget=self._budget, signature=self.signature)
+
+        def weigh(subject: Subject, flags: Flags) -> Effects | None:
+            return self._weighed(tool, subject, flags)
+
+        return Laboratory(
+            tool.release,
+            compile,
+            self._root / "answers",
+            seconds=self._plan.budget_s,
+            jobs=self._plan.jobs,
+            signature=self.signature,
+            told=self._plan.told,
+            weigh=weigh,
+        )
+
+    def _weighed(self, tool: Toolchain, subject: Subject, flags: Flags) -> Effects | None:
+        if self._plan.examine is None:
+            return None
+        with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
+            kept = Path(folder)
+            attempt = compile_once(tool, subject, flags, budget=self._budget, keep=kept)
+            if attempt.kind != Kind.COMPILES:
+                return None
+            try:
+                report, contents = self._plan.examine(kept / "dump", tool.release)
+            except InputError:
+                return None  # it compiled to nothing that XLA writes down
+            return effects_of(contents, report) if contents is not None else None
+
+    def _passes(self) -> tuple[str, ...]:
+        """Those of the dump; of one without pass files, those of a replay that writes them."""
+        failed = self._report.failure and self._report.failure.module
+        history = next((h for h in self._contents.modules if h.id == failed), None)
+        names = names_of_history(history or self._contents.modules[0])
+        if len(names) < _FEWEST_TEXTS:
+            with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
+                compile_once(
+                    self.tool,
+                    self.subject,
+                    self.subject.flags,
+                    budget=self._budget,
+                    keep=Path(folder),
+                )
+                names = names_in_folder(Path(folder) / "dump")
+        return suspect_passes(self._report.failure, names)
+
+
+def blamed_lines(report: Report) -> frozenset[ProgramLine]:
+    """The lines of the program that the report's errors blame, as the texts state them."""
+    sources = (
+        culprit.source
+        for finding in report.findings
+        if finding.severity == "error"
+        for culprit in finding.culprits
+        if culprit.stated
+    )
+    return frozenset((source.file, source.line) for source in sources if source is not None)
