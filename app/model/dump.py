@@ -69,13 +69,13 @@ class TargetConfig:
     """
 
     file: str
-    text: str = field(default="", repr=False, compare=False)
     name: str = ""
     cores: int | None = None
     lanes_per_core: int | None = None
     clock_hz: float | None = None
     memory_bandwidth: float | None = None
     memory_bytes: int | None = None
+    text: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
