@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.cli.arguments import Commands, add_place_options, with_places
 from app.cli.output import console_for_report, write_json
+from app.cli.tokens import describe_tokens, tokens
 from app.errors import ServerFault, UsageError
 from app.settings import Settings
 from app.store import NoSpace, Store, StoreUnavailable
@@ -35,6 +36,9 @@ def add_parser(commands: Commands) -> None:
     check.add_argument("--digests", action="store_true", help="read every file, too")
     backup = _action(actions, "backup", "copy the store into a folder that can be served", _backup)
     backup.add_argument("folder", metavar="DIR", type=Path)
+    describe_tokens(
+        _action(actions, "tokens", "make, list and take back tokens of the API", tokens)
+    )
     restore = _action(actions, "restore", "fill an empty store from a backup", _restore)
     restore.add_argument("folder", metavar="DIR", type=Path)
 

@@ -78,7 +78,7 @@ async def _admit_stranger(request: Request, services: Services, need: Need) -> N
             "this server is for its members",
             place="Authorization",
             next_step="Sign in, or send `Authorization: Bearer` with a token; whoever runs the"
-            " server makes one with `hloscope tokens create`.",
+            " server makes one with `hloscope admin tokens create`.",
             code="login_needed",
         )
     row = await run_in_threadpool(find_report, services, report_id)

@@ -65,7 +65,7 @@ def find_caller(request: Request, settings: Settings, store: Store) -> Caller:
             raise UsageError(
                 "that token is not known, has had its time, or was taken back",
                 place="Authorization",
-                next_step="Whoever runs the server makes another with `hloscope tokens create`.",
+                next_step="Whoever runs the server makes another: `hloscope admin tokens create`.",
                 code="bad_token",
             )
         return Caller(f"token {row.handle}", Owner(bearer), row.scopes)

@@ -47,8 +47,8 @@ SMALL = replace(
 )
 LARGEST = 1_500_000
 # What a case may cost: a start, and so much for each byte that was read.
-START_S = 1.5
-PER_BYTE_S = 20e-6
+START_S = 0.5
+PER_BYTE_S = 0.5e-6
 NUMBERS = (
     b"\xff" * 12,
     b"77777777777\0",
