@@ -1,17 +1,18 @@
 // @ts-check
 /**
- * What a person dropped or chose, sorted into one dump and some logs.
+ * What a person dropped or chose, sorted into one dump, some logs and files of the program.
  * Pure but for reading directory entries; knows no document.
  */
 
 /**
  * @typedef {{path: string, file: File}} Found
  * @typedef {{name: string, size: number, files: Found[], packed: boolean}} Dump
- * @typedef {{dump: Dump | null, logs: File[]}} Chosen
+ * @typedef {{dump: Dump | null, logs: File[], sources: File[]}} Chosen
  */
 
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst|tzst|zip|gz|zst)$/i;
 const LOG = /(\.(log|err|out)|(^|[/_.-])(stderr|stdout)(\.txt)?)$/i;
+const SOURCE = /\.py$/i;
 const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
 
 /**
@@ -21,11 +22,13 @@ const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
  */
 export function sortFound(found) {
   const wanted = found.filter(({ path }) => !UNWANTED.test(path));
-  // A log inside a folder stays in it: only what lies beside the dump is the run's log.
+  // What lies in a folder stays in it: only beside the dump it is the run's log or program.
   const isLog = (/** @type {Found} */ { path }) => !path.includes("/") && LOG.test(path);
+  const isSource = (/** @type {Found} */ { path }) => !path.includes("/") && SOURCE.test(path);
   const logs = wanted.filter(isLog).map(({ file }) => file);
-  const files = wanted.filter((each) => !isLog(each));
-  return { dump: files.length ? dumpOf(files) : null, logs };
+  const sources = wanted.filter(isSource).map(({ file }) => file);
+  const files = wanted.filter((each) => !isLog(each) && !isSource(each));
+  return { dump: files.length ? dumpOf(files) : null, logs, sources };
 }
 
 /**

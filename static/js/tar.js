@@ -16,6 +16,14 @@ const encoder = new TextEncoder();
  * @returns {(Uint8Array<ArrayBuffer> | Blob)[]}
  */
 export function tarParts(entries) {
+  return [...memberParts(entries), new Uint8Array(2 * BLOCK)];
+}
+
+/**
+ * The same without an end, to stand in front of another tar.
+ * @param {readonly Entry[]} entries
+ */
+export function memberParts(entries) {
   /** @type {(Uint8Array<ArrayBuffer> | Blob)[]} */
   const parts = [];
   for (const { path, file } of entries) {
@@ -29,7 +37,6 @@ export function tarParts(entries) {
     const [prefix, name] = split ?? ["", "long-name"];
     parts.push(header(name, prefix, file.size, "0"), file, padding(file.size));
   }
-  parts.push(new Uint8Array(2 * BLOCK));
   return parts;
 }
 

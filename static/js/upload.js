@@ -9,7 +9,7 @@ import { one } from "./elements.js";
 import { sizeText } from "./figures.js";
 import { pastedKind } from "./landing_paste.js";
 import { startRecent } from "./landing_recent.js";
-import { packed } from "./packing.js";
+import { packed, takesSources } from "./packing.js";
 import { Sending } from "./sending.js";
 
 /**
@@ -35,6 +35,8 @@ class UploadPage {
     this.dump = null;
     /** @type {File[]} */
     this.logs = [];
+    /** @type {File[]} */
+    this.sources = [];
   }
 
   start() {
@@ -50,7 +52,7 @@ class UploadPage {
     this.archiveInput.addEventListener("change", () => this.takeInput(this.archiveInput));
     this.folderInput.addEventListener("change", () => this.takeInput(this.folderInput));
     this.logInput.addEventListener("change", () => {
-      this.take({ dump: null, logs: [...(this.logInput.files ?? [])] });
+      this.take({ dump: null, logs: [...(this.logInput.files ?? [])], sources: [] });
       this.logInput.value = "";
     });
     this.form.addEventListener("submit", (event) => {
@@ -118,7 +120,7 @@ class UploadPage {
       const toLog = event.target === this.logText;
       try {
         const found = entries.length ? await filesUnder(entries) : files;
-        if (toLog) this.take({ dump: null, logs: found.map(({ file }) => file) });
+        if (toLog) this.take({ dump: null, logs: found.map(({ file }) => file), sources: [] });
         else this.take(sortFound(found));
       } catch (error) {
         this.tell(`The folder could not be read: ${wordsOf(error)}`);
@@ -133,12 +135,13 @@ class UploadPage {
   }
 
   /** @param {Chosen} chosen */
-  take({ dump, logs }) {
+  take({ dump, logs, sources }) {
     this.problem.hidden = true;
     if (dump) this.dump = dump;
     this.logs = [...this.logs, ...logs];
+    this.sources = [...this.sources, ...sources];
     this.show();
-    if (!dump && !logs.length) this.tell("There is no file in it.");
+    if (!dump && !logs.length && !sources.length) this.tell("There is no file in it.");
   }
 
   show() {
@@ -153,6 +156,13 @@ class UploadPage {
             }),
           ]
         : []),
+      ...this.sources.map((source) =>
+        row(source.name, sizeText(source.size), () => {
+          this.sources = this.sources.filter((other) => other !== source);
+          this.show();
+          one("[data-choose-archive]", HTMLButtonElement).focus();
+        }),
+      ),
     );
     one("[data-chosen-logs]", HTMLElement).replaceChildren(
       ...this.logs.map((log) =>
@@ -178,8 +188,15 @@ class UploadPage {
     if (!this.dump && !this.logs.length && !this.logText.value.trim()) {
       return "Choose a dump, or give the log of the run.";
     }
-    if (this.dump && this.dump.size > max_upload_bytes) {
-      return `The dump has ${sizeText(this.dump.size)}; this server takes ${sizeText(max_upload_bytes)}.`;
+    if (this.sources.length && (!this.dump || !takesSources(this.dump))) {
+      const [{ name }] = this.sources;
+      return this.dump
+        ? `${name} cannot go along with ${this.dump.name}. Drop the folder, or pack it as .tar.gz.`
+        : `${name} is shown beside what a dump says of it: choose the dump, too.`;
+    }
+    const size = [...this.sources, this.dump].reduce((sum, each) => sum + (each?.size ?? 0), 0);
+    if (size > max_upload_bytes) {
+      return `The dump has ${sizeText(size)}; this server takes ${sizeText(max_upload_bytes)}.`;
     }
     const large = this.logs.find((log) => log.size > max_log_bytes);
     if (large) {
@@ -208,7 +225,7 @@ class UploadPage {
   async filledIn(told, signal) {
     const data = new FormData(this.form);
     if (!this.logText.value.trim()) data.delete("log");
-    if (this.dump) data.append("dump", ...(await packed(this.dump, location.hostname, told, signal)));
+    if (this.dump) data.append("dump", ...(await packed(this.dump, this.sources, location.hostname, told, signal)));
     for (const log of this.logs) data.append("log", log, log.name);
     return data;
   }

@@ -63,7 +63,7 @@ test("a log beside the dump is the run's log, one inside it is not", () => {
 
 test("a log alone leaves the dump open", () => {
   assert.equal(sortFound(found("run.log")).dump, null);
-  assert.deepEqual(sortFound([]), { dump: null, logs: [] });
+  assert.deepEqual(sortFound([]), { dump: null, logs: [], sources: [] });
 });
 
 test("what the desktop leaves behind is no part of a dump", () => {
@@ -95,4 +95,12 @@ test("folders are walked to their end, and the order is that of the paths", asyn
 test("too many files are refused", async () => {
   const entries = [folder("/d", [leaf("/d/a"), leaf("/d/b"), leaf("/d/c")])];
   await assert.rejects(filesUnder(/** @type {any} */ (entries), 2), /more than 2 files/);
+});
+
+test("a file of the program beside the dump is told apart, one inside it is not", () => {
+  const { dump, sources } = sortFound(found("dump.tar.gz", "train.py", "run.log"));
+  assert.equal(dump?.packed, true);
+  assert.deepEqual(sources.map((source) => source.name), ["train.py"]);
+  assert.deepEqual(sortFound(found("dump/a.txt", "dump/train.py")).sources, []);
+  assert.equal(sortFound(found("train.py")).dump, null);
 });

@@ -93,6 +93,34 @@ def test_a_dropped_folder_is_packed_on_the_way(visit: Callable[..., Page], tmp_p
     assert report["input"]["name"] == "my dump.tar"
 
 
+def test_the_program_is_dropped_beside_the_archive(
+    visit: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = visit()
+    page.goto("/")
+    drop(page, *(SAMPLE / name for name in ("dump.tar.gz", "run.log", "prog1.py")))
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("prog1.py")
+    page.get_by_role("button", name="Explain").click()
+    headline(page)
+    line = (SAMPLE / "prog1.py").read_text().splitlines()[54].strip()
+    page.goto(f"{page.url}/source")
+    expect(page.locator("#L55")).to_contain_text(line)
+
+
+def test_a_program_beside_a_zip_is_refused_in_words(
+    visit: Callable[..., Page], tmp_path: Path
+) -> None:
+    (tmp_path / "dump.zip").write_bytes(b"PK")
+    page = visit()
+    page.goto("/")
+    drop(page, tmp_path / "dump.zip", SAMPLE / "prog1.py")
+    expect(page.locator("[data-chosen-dump]")).to_contain_text("prog1.py")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("[data-problem]")).to_contain_text("prog1.py cannot go along with dump.zip")
+    page.get_by_role("button", name="Remove prog1.py").click()
+    expect(page.locator("[data-chosen-dump]")).not_to_contain_text("prog1.py")
+
+
 def test_on_a_longer_way_a_folder_is_compressed(
     browser: Browser, server: Server, tmp_path: Path
 ) -> None:
