@@ -459,6 +459,21 @@ def test_zip_whose_own_header_makes_no_sense() -> None:
     assert codes(load(bytes(data))) == [("bad_data", "d/\u00e9.txt")]
 
 
+def test_zip_names_of_another_alphabet() -> None:
+    name = "d/module_0003.jit_\u00e9.before_optimizations.txt"
+    data = zip_of({**WHOLE, name: TEXT})
+    assert name in files_read(load(data))
+    # Without the mark that says UTF-8 the bytes are those of code page 437.
+    unmarked = bytearray(data)
+    local, central = data.index(name.encode()) - 30, data.rindex(name.encode()) - 46
+    for place in (local + 7, central + 9):
+        assert unmarked[place] == 0x08
+        unmarked[place] = 0
+    contents = load(bytes(unmarked))
+    assert codes(contents) == []
+    assert name.encode().decode("cp437") in files_read(contents)
+
+
 def test_zip_name_with_nul() -> None:
     data = zip_of({**WHOLE, "d/a.txt_.exe": TEXT}).replace(b"a.txt_.exe", b"a.txt\0.exe")
     assert codes(load(data)) == [("bad_path", "d/a.txt\\x00.exe")]

@@ -197,6 +197,7 @@ def test_a_broken_form_is_refused(client: TestClient, body: bytes) -> None:
         b"\xfd7zXZ\x00",
         b"BZh91AY",
         b"7z\xbc\xaf\x27\x1c",
+        b"PK\x07\x08PK\x03\x04",
         b"\x00" * 600,
         b"\x01\x02\x03",
     ],
@@ -208,6 +209,15 @@ def test_what_cannot_be_a_dump_is_refused_by_its_first_bytes(
     assert (answer.status_code, code_of(answer)) == (415, "not_a_dump")
     assert answer.json()["error"]["where"] == "run.tar.zst"
     assert kept_files(client) == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"7z\xbc\xaf\x27\x1c", b"\xfd7zXZ\x00", b"BZh91AY", b"Rar!\x1a\x07", b"PK\x07\x08"]
+)
+def test_archives_of_other_kinds_are_to_be_repacked(client: TestClient, body: bytes) -> None:
+    answer = client.put(f"{REPORTS}/run.7z", content=body)
+    assert (answer.status_code, code_of(answer)) == (415, "not_a_dump")
+    assert "repack as .tar.zst" in answer.json()["error"]["hint"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
