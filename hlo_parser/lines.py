@@ -79,7 +79,8 @@ class LineReader:
                 shape = shapes[shape_text] = Shape(shape_text)
             attributes = attribute_lists.get(tail)
             if attributes is None:
-                is_plain = '\\"' not in tail and "\n" not in tail
+                # One character is looked for at the speed of memory, two are not.
+                is_plain = ("\\" not in tail or '\\"' not in tail) and "\n" not in tail
                 proved = _plain_attribute_list if is_plain else _attribute_list
                 if proved(tail) and not values.holds_body(tail):
                     attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
