@@ -16,8 +16,9 @@ from fastapi import APIRouter, Depends, Header, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from app.errors import LimitExceeded, NotFound, UsageError
+from app.errors import AppError, LimitExceeded, NotFound, UsageError
 from app.store import (
+    Incoming,
     NewReport,
     NoSpace,
     Question,
@@ -174,7 +175,10 @@ def offset(upload_id: str, services: InServices) -> Response:
 async def send_part(
     request: Request, upload_id: str, services: InServices, at: _Offset = ""
 ) -> Response:
-    """What came before a connection broke is kept. The last part makes the report."""
+    """What came before a connection broke is kept. The last part makes the report.
+
+    Where that fails for want of room, an empty part later on tries again.
+    """
     if request.headers.get("content-type", "") != _PART:
         raise UsageError(
             "a part has another type",
@@ -250,30 +254,46 @@ def _complete(services: Services, row: UploadRow) -> None:
     """Make the report of a complete upload.
 
     Raises:
-        NotADump: the dump's first bytes say that it is none.
-        NoSpace: the disk is full.
+        NotADump: the dump's first bytes say that it is none; the upload is gone.
+        NoSpace, StoreUnavailable: the upload is kept as it is.
     """
-    store, wish = services.store, row.wish
+    store = services.store
     path = store.uploads.path(row.key)
     try:
         with path.open("rb") as file:
-            check_first_bytes(file.read(SNIFFED_BYTES), name=wish["name"])
-        files = [ReceivedFile("archive", wish["name"], store.blobs.receive_file(path))]
-        if wish["log"]:
-            with store.blobs.receive() as writer:
-                writer.write(wish["log"].encode("utf-8", "backslashreplace"))
-                files.append(ReceivedFile("log", "log", writer.finish()))
-        now = time.time()
-        new = NewReport(
-            wish["name"],
-            Question(**wish["question"]),
-            tuple(files),
-            expires=end_after(wish["expire_days"], now),
-        )
-        store.reports.create_as(ReportKeys(**wish["keys"]), new, now=now)
-    finally:
+            check_first_bytes(file.read(SNIFFED_BYTES), name=row.wish["name"])
+    except AppError:
         store.uploads.delete(row.key)
+        raise
+    received: list[Incoming] = []
+    try:
+        _make_report(services, row, received)
+    except BaseException:
+        # The dump is there: an empty part tries again, once there is room.
+        for incoming in received:
+            store.blobs.discard(incoming)
+        raise
+    store.uploads.delete(row.key)
     services.runner.wake()
+
+
+def _make_report(services: Services, row: UploadRow, received: list[Incoming]) -> None:
+    store, wish = services.store, row.wish
+    received.append(store.blobs.take_file(store.uploads.path(row.key)))
+    files = [ReceivedFile("archive", wish["name"], received[0])]
+    if wish["log"]:
+        with store.blobs.receive() as writer:
+            writer.write(wish["log"].encode("utf-8", "backslashreplace"))
+            received.append(writer.finish())
+        files.append(ReceivedFile("log", "log", received[1]))
+    now = time.time()
+    new = NewReport(
+        wish["name"],
+        Question(**wish["question"]),
+        tuple(files),
+        expires=end_after(wish["expire_days"], now),
+    )
+    store.reports.create_as(ReportKeys(**wish["keys"]), new, now=now)
 
 
 def _found(services: Services, upload_id: str) -> UploadRow:

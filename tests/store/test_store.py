@@ -1,3 +1,4 @@
+import errno
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from obstore.store import S3Store
 from sqlalchemy import inspect, select
 
 from app.errors import UsageError
@@ -288,6 +290,32 @@ class TestBlobs:
         incoming = store.blobs.receive_file(file)
         store.blobs.keep(incoming)
         assert store.blobs.path(incoming.sha256).read_bytes() == file.read_bytes()
+
+    def test_a_file_that_is_given_up_is_not_copied(self, store: Store, tmp_path: Path) -> None:
+        file = tmp_path / "file"
+        file.write_bytes(b"y" * (3 << 20))
+        incoming = store.blobs.take_file(file)
+        store.blobs.keep(incoming)
+        kept = store.blobs.path(incoming.sha256)
+        is_folder = not isinstance(store.blobs._store, S3Store)
+        assert kept.samefile(file) is is_folder
+        file.unlink()
+        assert kept.read_bytes() == b"y" * (3 << 20)
+        assert (incoming.bytes, store.blobs.size(incoming.sha256)) == (3 << 20, 3 << 20)
+
+    def test_a_file_on_another_disk_is_copied(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EXDEV, "another disk")
+
+        file = tmp_path / "file"
+        file.write_bytes(b"y")
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+        incoming = store.blobs.take_file(file)
+        store.blobs.keep(incoming)
+        kept = store.blobs.path(incoming.sha256)
+        assert (kept.read_bytes(), kept.samefile(file)) == (b"y", False)
 
     def test_the_floor_is_not_lent(self, place: Place) -> None:
         with place.open("full", floor_bytes=1 << 60) as store:

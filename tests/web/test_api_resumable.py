@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.store import Store
+from app.store import NoSpace, Store
 from web.asking import app_of, ask, kept_files, pieces, small_dump, until_over
 
 UPLOADS = "/api/v1/uploads"
@@ -211,6 +211,27 @@ def test_a_part_stops_where_the_disk_must_not_get_fuller(
     )
     assert broken.status == 507
     assert offset_of(client, made["upload"]) == 2 << 20
+
+
+@pytest.mark.parametrize("fails_at", ["take_file", "receive"])
+def test_a_report_that_had_no_room_is_made_by_an_empty_part(
+    working: TestClient, monkeypatch: pytest.MonkeyPatch, fails_at: str
+) -> None:
+    dump = small_dump()
+    made = begin(working, len(dump), log="a line\n")
+
+    def is_full(*_: object) -> None:
+        raise NoSpace
+
+    with monkeypatch.context() as full:
+        full.setattr(app_of(working).state.services.store.blobs, fails_at, is_full)
+        assert send(working, made["upload"], 0, dump).status_code == 507
+    assert offset_of(working, made["upload"]) == len(dump)
+    folder = app_of(working).state.services.store.folder
+    assert [path for path in (folder / "blobs").rglob("*") if path.is_file()] == []
+    assert send(working, made["upload"], len(dump), b"").status_code == 204
+    assert until_over(working, made["id"])["state"] == "done"
+    assert files_of(working) == []
 
 
 def test_nothing_grows_behind_an_upload_that_is_gone(client: TestClient) -> None:
