@@ -132,6 +132,9 @@ def _act(arguments: argparse.Namespace, session: Session) -> int:
         _releases: arguments.bisect == "releases",
         _reduce: arguments.reduce,
     }
+    for tried in session.settle_flags():
+        print(f"{tried.name}: {' '.join(tried.flags)}")
+        print(f"  {tried.outcome} {_safe(tried.words)}")
     asked = [step for step, is_asked in steps.items() if is_asked] or [_replay]
     codes = [step(arguments, session) for step in asked]
     report = session.report
@@ -227,7 +230,7 @@ def _announce(tool: Toolchain, subject: Subject) -> None:
         f"jaxlib {tool.release}"
     )
     if not subject.flags:
-        complain("the run's flags are not known (--flags): these are the defaults")
+        complain("the run's flags are not known (--flags): the defaults are tried")
     if dropped:
         complain(f"{tool.release} does not know, so dropped: {', '.join(dropped)}")
 

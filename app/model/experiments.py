@@ -14,6 +14,7 @@ Outcome = Literal[
     "another failure",
     "time-out",
     "out of memory",
+    "out of disk",
     "refused",
     "not tried",
 ]

@@ -70,13 +70,13 @@ class Bisection:
 
 
 def reproduce(
-    laboratory: Laboratory, subject: Subject, flags: Flags, signature: str
+    laboratory: Laboratory, subject: Subject, flags: Flags, signature: str, name: str = BASELINE
 ) -> tuple[Attempt, str]:
     """The module with the flags of the run, and the signature that is looked for from here on.
 
     Where no log states one, it is that of this very compile.
     """
-    attempt = laboratory.try_one(Variant(BASELINE, flags, subject))
+    attempt = laboratory.try_one(Variant(name, flags, subject))
     wanted = signature or attempt.signature
     return compared(attempt, wanted), wanted
 

@@ -6,9 +6,11 @@ nothing is tried twice here.
 """
 
 import json
+import os
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import as_file, files
@@ -25,6 +27,7 @@ _SCRIPT = "compile_with_jax.py"
 _TARGET = "app.replay.starting:start"
 _MOST_LOG_BYTES = 1 << 20
 _MOST_WORDS = 400
+_LOOK_S = 0.5
 # Said by the stand-in driver's absence of cuDNN, never by the module (cuda_dnn.cc, 0.4.28-0.4.33).
 _OF_THE_STAND_IN = ("There was an error before creating cudnn handle",)
 _NO_MEMORY = (
@@ -34,6 +37,15 @@ _NO_MEMORY = (
     "LLVM ERROR: out of memory",
 )
 _UNKNOWN_FLAG = "Unknown flag"
+# What no module is to blame for: part of the message, and what is said of it.
+_REFUSALS = {
+    # xla/service/gpu/autotuner_util.cc
+    "Expect autotune result cache hit for deviceless compilation": "it wants to time kernels, for "
+    "which there is no device: add --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false",
+    # xla/service/spmd/spmd_partitioner.cc
+    "PartitionId instruction is not supported for SPMD partitioning": "this text is partitioned "
+    "already, and XLA takes none such; give an earlier one (--text)",
+}
 
 
 class Kind(StrEnum):
@@ -44,6 +56,7 @@ class Kind(StrEnum):
     ANOTHER = "another failure"
     TIME = "time-out"
     MEMORY = "out of memory"
+    DISK = "out of disk"
     REFUSED = "refused"
 
 
@@ -63,11 +76,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one compile may use; `memory_bytes` is address space, and XLA takes much of it."""
+    """What one compile may use; `memory_bytes` is address space, and XLA takes much of it.
+
+    `file_bytes` are those of one file, `disk_bytes` those of all that it writes.
+    """
 
     wall_s: int = 300
     memory_bytes: int = 32 << 30
     file_bytes: int = 2 << 30
+    disk_bytes: int = 4 << 30
 
     @property
     def limits(self) -> Limits:
@@ -138,6 +155,8 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
     stage, error = ended.result.get("stage"), str(ended.result.get("error", ""))
     if stage == "done":
         return Kind.COMPILES, "", ""
+    if ended.ending == Ending.CANCELLED:
+        return Kind.DISK, "", "it wrote more than it may"
     if ended.ending in (Ending.WALL_TIME, Ending.CPU_TIME):
         return Kind.TIME, "", "its time was up"
     log = "\n".join(
@@ -156,6 +175,9 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
         return Kind.ANOTHER, ended.ending.value, error[:_MOST_WORDS] or f"it ended with {ending}"
     found = next((f for f in failures if f.signature == signature), failures[0])
     kind = Kind.SAME if found.signature == signature else Kind.ANOTHER
+    why = next((why for words, why in _REFUSALS.items() if words in log + error), None)
+    if kind == Kind.ANOTHER and why is not None:
+        return Kind.REFUSED, "", why
     place = f"{found.file}:{found.line}: " if found.file and found.line else ""
     return kind, found.signature, f"{place}{found.text}"[:_MOST_WORDS]
 
@@ -184,6 +206,7 @@ def _run(
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         log = keep.absolute() / "replay.log"
+    disk = _Disk([folder] if keep is None else [folder, keep], budget.disk_bytes)
     with as_file(files("app.replay").joinpath(_SCRIPT)) as script:
         outcome = run_child(
             _TARGET,
@@ -194,9 +217,39 @@ def _run(
             },
             limits=budget.limits,
             folder=folder,
+            tick=disk.look,
+            cancelled=disk.is_full,
         )
     said = _tail(log) + outcome.log
     return Ended(outcome.ending, _written(result), said, outcome.signal)
+
+
+class _Disk:
+    """Looks now and then at what a compile has written, and says when that is too much."""
+
+    def __init__(self, folders: Sequence[Path], most_bytes: int) -> None:
+        self.is_full = threading.Event()
+        self._folders = folders
+        self._most_bytes = most_bytes
+        self._look_at = 0.0
+
+    def look(self) -> None:
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK_S
+        if sum(_bytes_below(folder) for folder in self._folders) > self._most_bytes:
+            self.is_full.set()
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size
+            except OSError:
+                continue  # gone since it was listed
+    return total
 
 
 def _written(result: Path) -> dict[str, Any]:

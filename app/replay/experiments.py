@@ -2,8 +2,8 @@
 
 Each answer is kept in a file named after the content of all that decides it (module, counts,
 target, release, flags, the failure looked for, the scripts that compile, the version that reads
-their logs), so a bisection that was broken off goes on where it was. What ran out of time or
-memory, or was refused, is not kept: another machine, or an environment made anew, may do it.
+their logs), so a bisection that was broken off goes on where it was. What ran out of time,
+memory or disk, or was refused, is not kept: another machine, or a new environment, may do it.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ Told = Callable[[str, Attempt], None]
 Weigh = Callable[[Subject, Flags], Effects | None]
 """Compiles once more, keeping the dump, and has it analysed; None where that gives nothing."""
 
-_NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.REFUSED)
+_NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.DISK, Kind.REFUSED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def prove(
 ) -> tuple[Report, tuple[Result, ...]]:
     """The report with its workarounds and suspicions tried, and the results, the run's own first.
 
-    `first` is the position that the first result gets among the experiments of the report.
+    `first` is the position that the first workaround gets among the experiments of the report.
     Where the failure does not come back nothing else is tried and the report stays as it is.
     """
     baseline, wanted = reproduce(laboratory, subject, flags, signature)
@@ -63,7 +63,7 @@ def prove(
     )
     tried = {
         result.variant.name: (number, result.attempt.kind)
-        for number, result in enumerate(results, first + 1)
+        for number, result in enumerate(results, first)
         if result.attempt is not None
     }
     findings = tuple(_with_verdicts(finding, tried) for finding in report.findings)

@@ -13,9 +13,12 @@ _OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.ANOTHER: "another failure",
     Kind.TIME: "time-out",
     Kind.MEMORY: "out of memory",
+    Kind.DISK: "out of disk",
     Kind.REFUSED: "refused",
 }
 BASELINE = "as the run had it"
+DEFAULTS = "the default flags, with no kernel timed"
+IMPLIED = "the flags that the passes of the dump imply"
 
 
 def experiment_of(

@@ -13,16 +13,17 @@ from pathlib import Path
 import msgspec
 
 from app.errors import InputError, UsageError
-from app.model.dump import DumpContents
+from app.model.dump import DumpContents, ModuleHistory
 from app.model.experiments import Effects, Experiment, Question, ReducedModule, Replay
 from app.model.report import Report
 from app.replay.bisecting import Bisection, bisect_flags, bisect_passes, reproduce
 from app.replay.compiling import Attempt, Budget, Kind, compile_once
 from app.replay.effects import effects_of
 from app.replay.experiments import Flags, Laboratory, Result, Told, Variant, compared
+from app.replay.implied import implied_flags, untimed_flags
 from app.replay.passes import names_in_folder, names_of_history, suspect_passes
 from app.replay.proving import prove
-from app.replay.recording import BASELINE, experiment_of, reduced_module
+from app.replay.recording import BASELINE, DEFAULTS, IMPLIED, experiment_of, reduced_module
 from app.replay.reduction import ProgramLine, Reduction, reduce_module
 from app.replay.releases import ReleaseTable, try_releases
 from app.replay.search import OutOfBudget
@@ -86,6 +87,8 @@ class Session:
         self._plan = plan
         self._budget = Budget(wall_s=max(1, round(plan.timeout_s)))
         self._found = _Found()
+        self._flags_known = bool(subject.flags)
+        self._name = BASELINE
         self.laboratory = self._laboratory_with(tool)
 
     @property
@@ -99,13 +102,36 @@ class Session:
             signature=self.signature,
             target=self._target,
             flags=tuple(f"--{name}={value}" for name, value in subject.flags.items()),
-            flags_known=bool(subject.flags),
+            flags_known=self._flags_known,
             experiments=tuple(found.experiments),
             needed=found.needed,
             together=found.together,
             reduced=found.reduced,
         )
         return msgspec.structs.replace(self._report, replay=done)
+
+    def settle_flags(self) -> tuple[Experiment, ...]:
+        """Where the run's flags are not known, find some to go on with; what was tried for that.
+
+        The defaults are tried, then what the passes of the dump imply, which are taken for the
+        run's where the failure comes back with them.
+        """
+        if self._flags_known or self.subject.backend != "GPU":
+            return ()
+        plain = untimed_flags(self.tool.release)
+        implied = plain | implied_flags(
+            names_of_history(self._history), self._report.failure, self.tool.release
+        )
+        first = len(self._found.experiments)
+        for name, flags in ((DEFAULTS, plain), (IMPLIED, implied)):
+            if name == IMPLIED and flags == plain:
+                break
+            attempt, wanted = reproduce(self.laboratory, self.subject, flags, self.signature, name)
+            subject = replace(self.subject, flags=flags)
+            self._note("baseline", [Result(Variant(name, flags, subject), attempt)])
+            if name == DEFAULTS or (wanted and attempt.kind == Kind.SAME):
+                self.subject, self._name = subject, name
+        return tuple(self._found.experiments[first:])
 
     def compile(self, keep: Path | None = None) -> Attempt:
         """The module with the flags of the run, its log and dump kept where told."""
@@ -120,21 +146,20 @@ class Session:
             signature=self.signature,
             keep=keep,
         )
-        self._note("baseline", [Result(Variant(BASELINE, subject.flags, subject), attempt)])
+        self._note("baseline", [Result(Variant(self._name, subject.flags, subject), attempt)])
         return attempt
 
     def prove(self) -> tuple[Result, ...]:
         """Try what the report's workarounds and suspicions name; the run's own flags first."""
-        first = len(self._found.experiments)
+        self._baseline()
         self._report, results = prove(
             self.laboratory,
             self.subject,
             self.subject.flags,
             self._report,
             signature=self.signature,
-            first=first,
+            first=len(self._found.experiments),
         )
-        self._note("baseline", results[:1])
         self._note("workaround", results[1:])
         return results
 
@@ -210,6 +235,10 @@ class Session:
         return found
 
     @property
+    def _history(self) -> ModuleHistory:
+        return next(h for h in self._contents.modules if h.id == self.subject.module)
+
+    @property
     def _target(self) -> str:
         subject = self.subject
         if subject.backend == "CPU":
@@ -221,11 +250,11 @@ class Session:
     def _baseline(self) -> Attempt:
         subject = self.subject
         attempt, _ = reproduce(self.laboratory, subject, subject.flags, self.signature)
-        self._note("baseline", [Result(Variant(BASELINE, subject.flags, subject), attempt)])
+        self._note("baseline", [Result(Variant(self._name, subject.flags, subject), attempt)])
         return attempt
 
     def _note_bisection(self, question: Question, found: Bisection) -> None:
-        variant = Variant(BASELINE, self.subject.flags, self.subject)
+        variant = Variant(self._name, self.subject.flags, self.subject)
         self._note("baseline", [Result(variant, found.baseline)])
         self._note(question, found.results)
         if found.needed is not None:
@@ -237,9 +266,8 @@ class Session:
         self, question: Question, results: Sequence[Result], laboratory: Laboratory | None = None
     ) -> None:
         used = laboratory or self.laboratory
-        if question == "baseline" and any(
-            e.question == "baseline" for e in self._found.experiments
-        ):
+        known = {e.name for e in self._found.experiments if e.question == "baseline"}
+        if question == "baseline" and any(r.variant.name in known for r in results):
             return
         left = 0 if question == "baseline" else _MOST_WEIGHED
         for result in results:
@@ -290,9 +318,7 @@ class Session:
 
     def _passes(self) -> tuple[str, ...]:
         """Those of the dump; of one without pass files, those of a replay that writes them."""
-        failed = self._report.failure and self._report.failure.module
-        history = next((h for h in self._contents.modules if h.id == failed), None)
-        names = names_of_history(history or self._contents.modules[0])
+        names = names_of_history(self._history)
         if len(names) < _FEWEST_TEXTS:
             with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
                 compile_once(

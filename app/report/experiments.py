@@ -95,7 +95,9 @@ def _lines(replay: Replay) -> Iterable[str]:
     if replay.signature:
         yield f"Looked for: {replay.signature}"
     if not replay.flags_known:
-        yield "The flags of the run are not known: these are the defaults of the release."
+        yield "The flags of the run are not known; these were taken: " + (
+            " ".join(replay.flags) or "the defaults of the release"
+        )
     if replay.needed is not None:
         alone = " ".join(replay.needed) or "none: it fails without any flag"
         yield f"Flags with which alone it fails: {alone}"

@@ -1,5 +1,7 @@
 """One compile: each outcome, its words, its limits."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from app.replay.subject import Subject
 from app.sandbox import Ending
 from replay.fake_toolchain import CHECK, OTHER, dies, make_toolchain
 
+ROOT = Path(__file__).parents[2]
 SUBJECT = Subject(b"HloModule m\n", "text", partitions=8)
 SIGNATURE = read_log(CHECK, name="log").failures[0].signature
 
@@ -74,6 +77,70 @@ def test_what_never_ends_is_ended_with_all_that_it_started(tmp_path: Path) -> No
 def test_what_eats_memory_is_refused_it(tmp_path: Path) -> None:
     budget = Budget(wall_s=60, memory_bytes=1 << 30)
     assert attempt(tmp_path, "bytearray(4 << 30)", budget=budget).kind == Kind.MEMORY
+
+
+def test_what_fills_the_disk_is_ended(tmp_path: Path) -> None:
+    answers = (
+        "import time\n"
+        "for number in range(40):\n"
+        "    pathlib.Path(os.environ['TMPDIR'], str(number)).write_bytes(bytes(1 << 20))\n"
+        "time.sleep(600)"
+    )
+    budget = Budget(wall_s=60, file_bytes=2 << 20, disk_bytes=20 << 20)
+    began = time.monotonic()
+    assert attempt(tmp_path, answers, budget=budget).kind == Kind.DISK
+    assert time.monotonic() - began < 50
+
+
+def test_a_compile_does_not_outlive_whoever_asked_for_it(tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    touching = f"import time\nwhile True: pathlib.Path({str(mark)!r}).touch(); time.sleep(0.05)"
+    tool = make_toolchain(tmp_path, touching)
+    program = (
+        "from pathlib import Path\n"
+        "from app.replay.compiling import Budget, compile_once\n"
+        "from app.replay.subject import Subject\n"
+        "from app.replay.toolchains import Adapter, Toolchain\n"
+        f"tool = Toolchain('0.4.30', Path({str(tool.python)!r}), Adapter(False, False))\n"
+        "compile_once(tool, Subject(b'', 'text'), {}, budget=Budget(wall_s=600))\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
+    try:
+        deadline = time.monotonic() + 50
+        while not mark.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        parent.kill()
+        parent.wait()
+    time.sleep(0.5)
+    mark.unlink()
+    time.sleep(0.5)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        ("Expect autotune result cache hit for deviceless compilation (HLO: %x)", "autotune_level"),
+        ("PartitionId instruction is not supported for SPMD partitioning since", "--text"),
+    ],
+)
+def test_what_is_no_fault_of_the_module_is_a_refusal(message: str, advice: str) -> None:
+    error = {"stage": "compile", "error": f"XlaRuntimeError: UNIMPLEMENTED: {message}"}
+    kind, signature, words = judge(Ended(Ending.OK, error, ""), SIGNATURE)
+    assert (kind, signature) == (Kind.REFUSED, "")
+    assert advice in words
+
+
+def test_a_failure_looked_for_is_never_a_refusal() -> None:
+    error = {
+        "stage": "compile",
+        "error": "XlaRuntimeError: UNIMPLEMENTED: PartitionId instruction is not supported for "
+        "SPMD partitioning since the meaning is ambiguous",
+    }
+    (failure,) = read_log(f"{error['error']}\n", name="log").failures
+    assert judge(Ended(Ending.OK, error, ""), failure.signature)[0] == Kind.SAME
 
 
 def test_unknown_flags_are_dropped_and_said(tmp_path: Path) -> None:
