@@ -42,6 +42,7 @@ from app.web.services import (
     find_report,
     services_of,
 )
+from app.web.texts import module_with_texts
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
@@ -189,7 +190,7 @@ class _DiffQuery:
 def diff(asked: InAsked, report_id: str, query: Annotated[_DiffQuery, Depends()]) -> HTMLResponse:
     """A page with any two texts of a module side by side."""
     report = asked.report()
-    module = module_asked(report, query.module)
+    module = module_with_texts(report, query.module)
     before, after = chosen_texts(module, query.before, query.after)
     reader = asked.panes(module.id, (before, after))
     place = PanePlace(
@@ -215,7 +216,7 @@ def passes(
 ) -> HTMLResponse:
     """A page with all passes of a module as curves, and one of them at a time."""
     report = asked.report()
-    chosen = module_asked(report, module)
+    chosen = module_with_texts(report, module)
     place = PassesPlace(
         report=f"/r/{report_id}",
         module=chosen,
@@ -245,7 +246,7 @@ def loops(
         )
     place = LoopsPlace(
         report=f"/r/{report_id}",
-        module=module_asked(report, chosen.module),
+        module=module_with_texts(report, chosen.module),
         loop=chosen,
         event=chosen_rewrite(chosen, int(event) if event else None),
     )
@@ -306,22 +307,8 @@ def _with_collectives(report: Report, module_id: str) -> Module:
     found = modules_with_collectives(report)
     main = main_module(report)
     if module_id or not found or main in found:
-        return module_asked(report, module_id)
+        return module_with_texts(report, module_id)
     return found[0]
-
-
-def module_asked(report: Report, module_id: str) -> Module:
-    """The module of that id, the most telling one for ""; it has texts.
-
-    Raises:
-        NotFound: there is none.
-    """
-    chosen = next((each for each in report.modules if each.id == module_id), None)
-    if not module_id:
-        chosen = main_module(report)
-    if chosen is None or not chosen.dumps:
-        raise NotFound(f"there is no text of module {module_id!r} in this report")
-    return chosen
 
 
 def _json(answer: object) -> Response:

@@ -134,7 +134,7 @@ class _GraphQuery:
         loop = next((each for each in report.loops if each.id == self.loop), None)
         if self.loop and loop is None:
             raise NotFound(f"there is no loop {self.loop!r} in this report")
-        module = module_of(report, loop.module if loop else self.module)
+        module = module_with_texts(report, loop.module if loop else self.module)
         last = loop.last_dump if loop else len(module.dumps) - 1
         return GraphPlace(
             report=here,
@@ -252,7 +252,7 @@ def loop(reader: InReader, loop_id: str) -> Response:
         return _json(loop_view(bundle.report(), loop_id))
 
 
-def module_of(report: Report, module_id: str) -> ReportModule:
+def module_with_texts(report: Report, module_id: str) -> ReportModule:
     """The module of that id, the one that matters most for "".
 
     Raises:

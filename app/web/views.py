@@ -20,7 +20,7 @@ from app.views.source_files import matching_file
 from app.views.source_view import SourceReading, SourceText
 from app.web.rendering import Site
 from app.web.services import Services, services_of
-from app.web.texts import InReader, module_of
+from app.web.texts import InReader, module_with_texts
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
@@ -45,7 +45,7 @@ def source(
     """The lines of the program with what they became, and all HLO of one of them, in any text."""
     with reader.bundle() as bundle:
         report = bundle.report()
-        chosen = module_of(report, module)
+        chosen = module_with_texts(report, module)
         last = len(chosen.dumps) - 1
         place = SourcePlace(
             report=f"/r/{report_id}",
