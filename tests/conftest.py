@@ -2,11 +2,15 @@
 
 import difflib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from engines import BucketServer, Postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests produced into the golden files, to be read before commit",
     )
+    parser.addoption(
+        "--scaled",
+        action="store_true",
+        help="have the applications of tests/web stand on PostgreSQL and a bucket",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,6 +40,31 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("steady", derandomize=True, deadline=None)
     if config.getoption("markexpr") == "not long":
         settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Postgres"]:
+    """A PostgreSQL of this session's own; whoever kills it starts it again."""
+    from engines import Postgres
+
+    engine = Postgres()
+    engine.start()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def bucket_server() -> Iterator["BucketServer"]:
+    """A server of S3 of this session's own, with its keys in the environment."""
+    from engines import BucketServer
+
+    server = BucketServer()
+    server.start()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.keys.items():
+            patch.setenv(name, value)
+        yield server
+    server.kill()
 
 
 @pytest.fixture

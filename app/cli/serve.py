@@ -4,7 +4,9 @@ import argparse
 from pathlib import Path
 
 from app.cli.arguments import Commands, add_place_options, with_places
+from app.errors import ServerFault
 from app.settings import Settings
+from app.store import StoreUnavailable
 from app.web.serve import serve
 
 
@@ -21,11 +23,14 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Serve until interrupted."""
-    serve(
-        with_places(settings, arguments),
-        host=arguments.host,
-        port=arguments.port,
-        sample=arguments.sample,
-        logs=arguments.log,
-    )
+    try:
+        serve(
+            with_places(settings, arguments),
+            host=arguments.host,
+            port=arguments.port,
+            sample=arguments.sample,
+            logs=arguments.log,
+        )
+    except StoreUnavailable as error:
+        raise ServerFault(str(error), next_step="Start the server again when it does.") from error
     return 0

@@ -47,25 +47,6 @@ def all_rows(database: Path | str) -> str:
     return repr(rows)
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    engine = Postgres()
-    engine.start()
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="session")
-def bucket_server() -> Iterator[BucketServer]:
-    server = BucketServer()
-    server.start()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in server.keys.items():
-            patch.setenv(name, value)
-        yield server
-    server.kill()
-
-
 @pytest.fixture
 def scaled_place(tmp_path: Path, postgres: Postgres, bucket_server: BucketServer) -> Place:
     """PostgreSQL and a bucket."""

@@ -150,5 +150,8 @@ def until_over(client: TestClient, report_id: str, within_s: float = 60) -> dict
 
 def kept_files(client: TestClient) -> list[str]:
     """Names of all files among the blobs, received or kept."""
-    folder: Path = app_of(client).state.services.store.folder / "blobs"
+    services = app_of(client).state.services
+    if services.settings.blobs_url:
+        return sorted(services.store.blobs.kept())
+    folder: Path = services.store.folder / "blobs"
     return sorted(path.name for path in folder.rglob("*") if path.is_file())

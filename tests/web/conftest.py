@@ -16,8 +16,21 @@ from web.visiting import Server, chromium, visitors
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path / "data", job_workers=1, min_free_bytes=0)
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    embedded = Settings(data_dir=tmp_path / "data", job_workers=1, min_free_bytes=0)
+    return scaled(embedded, request) if request.config.getoption("--scaled") else embedded
+
+
+@pytest.fixture
+def scaled_settings(request: pytest.FixtureRequest, settings: Settings) -> Settings:
+    """The same on PostgreSQL and a bucket."""
+    return settings if settings.database_url else scaled(settings, request)
+
+
+def scaled(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    database = request.getfixturevalue("postgres").new_database()
+    blobs = request.getfixturevalue("bucket_server").new_place()
+    return replace(settings, database_url=database, blobs_url=blobs)
 
 
 @pytest.fixture
