@@ -148,18 +148,32 @@ def share(
         raise UsageError(
             "this is a share already", next_step="Share the report that it was made from."
         )
-    if len(services.store.reports.shares_of(row.key)) >= MAX_SHARES:
-        raise UsageError(
-            f"it is shared {MAX_SHARES} times already",
-            next_step="Revoke one of them.",
-            code="too_many_requests",
-        )
+    if _shares_left(services, row) <= 0:
+        raise _too_many_shares()
     now = time.time()
     name = input_name(row.name) if redaction["redact"] else row.name
     new = NewShare(row.key, name, dict(redaction), end_after(expire_days, now))
     secrets = services.store.reports.create_share(new, now=now)
+    if _shares_left(services, row) < 0:
+        # Others were made meanwhile, maybe by another server.
+        made = services.store.reports.find(secrets.report_id)
+        if made is not None:
+            services.store.reports.delete(made.key)
+        raise _too_many_shares()
     services.runner.wake()
     return secrets
+
+
+def _shares_left(services: Services, row: ReportRow) -> int:
+    return MAX_SHARES - len(services.store.reports.shares_of(row.key))
+
+
+def _too_many_shares() -> UsageError:
+    return UsageError(
+        f"it is shared {MAX_SHARES} times already",
+        next_step="Revoke one of them.",
+        code="too_many_requests",
+    )
 
 
 def revoke_of(services: Services, row: ReportRow, handle: str) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -305,6 +306,44 @@ def test_what_is_not_finished_is_not_shared(client: TestClient) -> None:
     headers = {"authorization": f"Bearer {made['delete_token']}"}
     answer = client.post(f"{REPORTS}/{made['id']}/shares", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "not_ready")
+
+
+def test_many_at_once_make_no_more_shares_than_one_may(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = app_of(shared.client).state.services.store.reports
+    there = len(reports.shares_of(hash_of(shared.report["id"])))
+    monkeypatch.setattr("app.web.sharing.MAX_SHARES", there + 2)
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(
+            pool.map(
+                lambda _: shared.client.post(f"{shared.address}/shares", headers=shared.token),
+                range(6),
+            )
+        )
+    made = [answer for answer in answers if answer.status_code == 201]
+    assert {answer.status_code for answer in answers} == {201, 429} or not made
+    assert len(reports.shares_of(hash_of(shared.report["id"]))) == there + len(made) <= there + 2
+    for each in made:
+        headers = {"authorization": f"Bearer {each.json()['delete_token']}"}
+        shared.client.delete(f"{REPORTS}/{each.json()['id']}", headers=headers)
+
+
+def test_one_made_meanwhile_by_another_server_counts(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = app_of(shared.client).state.services.store.reports
+    key = hash_of(shared.report["id"])
+    there = len(reports.shares_of(key))
+    monkeypatch.setattr("app.web.sharing.MAX_SHARES", there + 1)
+    create = reports.create_share
+    monkeypatch.setattr(
+        reports, "create_share", lambda *a, **k: (create(*a, **k), create(*a, **k))[0]
+    )
+    answer = shared.client.post(f"{shared.address}/shares", headers=shared.token)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "too_many_requests")
+    assert len(reports.shares_of(key)) == there + 1
+    reports.delete(reports.shares_of(key)[0].key)
 
 
 def test_deleting_the_report_deletes_what_was_shared(working: TestClient) -> None:
