@@ -1,19 +1,15 @@
 """The page of two texts side by side, without a browser: places, rows, search, wrong questions."""
 
 import re
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from html import unescape
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.errors import NotFound, UsageError
 from app.settings import Settings
-from app.views.diff_slices import MAX_ROWS, PaneReader
+from app.views.diff_slices import MAX_ROWS
 from app.web import create_app
 from app.web.pane_shelf import PaneKey, PaneShelf
 from app.web.passes import rows_named
@@ -177,58 +173,6 @@ def test_a_pair_is_aligned_once_and_the_oldest_is_dropped(monkeypatch: pytest.Mo
     for number in (1, 2, 1, 3, 1, 2):
         ask(number)
     assert made == [1, 2, 3, 2]
-
-
-def test_whoever_asks_meanwhile_waits_for_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.web.pane_shelf.MAX_WAITING", 2)
-    shelf, key = PaneShelf(), PaneKey("digest", "m", 0, 1)
-    begun, go_on = threading.Event(), threading.Event()
-    made: list[int] = []
-
-    def make() -> tuple[PaneReader, int]:
-        made.append(1)
-        begun.set()
-        assert go_on.wait(30)
-        return reader_of(BEFORE, AFTER), 4_000
-
-    with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(shelf.get, key, make)
-        assert begun.wait(30)
-        others = [pool.submit(shelf.get, key, make) for _ in range(3)]
-        refused = next(as_completed(others, timeout=30))
-        with pytest.raises(UsageError, match="too many"):
-            refused.result()
-        go_on.set()
-        readers = {id(each.result(30)) for each in (first, *others) if each is not refused}
-    assert (len(readers), made) == (1, [1])
-    assert shelf.get(key, make) is first.result()
-
-
-@pytest.mark.parametrize(
-    ("error", "makers"),
-    [(NotFound("no such text"), 1), (UsageError("slots are taken"), 3), (ZeroDivisionError(), 3)],
-)
-def test_a_failure_is_told_to_whom_it_concerns(error: Exception, makers: int) -> None:
-    shelf, key = PaneShelf(), PaneKey("digest", "m", 0, 1)
-    begun, go_on = threading.Event(), threading.Event()
-    made: list[int] = []
-
-    def make() -> tuple[PaneReader, int]:
-        made.append(1)
-        begun.set()
-        assert go_on.wait(30)
-        raise error
-
-    with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(shelf.get, key, make)]
-        assert begun.wait(30)
-        asked += [pool.submit(shelf.get, key, make) for _ in range(2)]
-        while shelf.waiting < 2:
-            time.sleep(0.001)
-        go_on.set()
-        assert {type(each.exception(30)) for each in asked} == {type(error)}
-    assert len(made) == makers
-    assert shelf.waiting == 0
 
 
 def test_the_template_computes_nothing() -> None:
