@@ -20,6 +20,7 @@ from app.report.collectives_drawing import (
     times_text,
 )
 from app.report.graph import OptionView
+from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
 from app.report.page import Rows, rows_of
@@ -84,6 +85,7 @@ class CollectiveRow:
     line: str
     line_href: str
     graph_href: str
+    history_href: str
     groups: str
 
 
@@ -324,6 +326,9 @@ def _row(
         line=line_text(item),
         line_href=_line_href(place.report, source.file, source.line) if source else "",
         graph_href=_graph_href(place, asked),
+        history_href=history_href(
+            place.report, asked.module, asked.dump, asked.computation, asked.instruction
+        ),
         groups=item.replica_groups or "",
     )
 

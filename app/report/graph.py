@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.model.report import Module, Report
+from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
 from app.report.verdict import module_labels
@@ -154,6 +155,7 @@ class GraphPage:
     against: tuple[OptionView, ...]
     computations: tuple[str, ...]
     whole_href: str
+    history_href: str
     earlier_href: str
     later_href: str
     hits: tuple[HitView, ...]
@@ -224,6 +226,7 @@ def _page_of(
         ),
         computations=tuple(computations[:_MAX_COMPUTATIONS]),
         whole_href=place.href(instruction="", open=()) if place.instruction else "",
+        history_href=_history_href(place),
         earlier_href=_step(place, -1),
         later_href=_step(place, 1),
         hits=_hits(place, found),
@@ -237,6 +240,14 @@ def _page_of(
         lines=tuple(_line(edge, at) for edge in view.edges),
         notes=(*told, *notes),
         keys=_KEYS,
+    )
+
+
+def _history_href(place: GraphPlace) -> str:
+    if not place.instruction:
+        return ""
+    return history_href(
+        place.report, place.module.id, place.text, place.computation, place.instruction
     )
 
 

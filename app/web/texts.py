@@ -17,16 +17,20 @@ from starlette.responses import HTMLResponse, Response
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.errors import NotFound
+from app.jobs.collection import collection_paused
 from app.jobs.comparing import difference
 from app.jobs.comparison import compare_in_child
 from app.model.report import Module as ReportModule
 from app.model.report import Report
 from app.report.graph import MAX_OPENED, GraphPlace, graph_page
+from app.report.history import HistoryPlace, history_page
+from app.report.passes import changed_texts
 from app.report.verdict import main_module
 from app.report.wording import legible
 from app.store import Problem
 from app.views.cut import shown_name
 from app.views.graph_view import NodeState, graph_view, named_place, states_of
+from app.views.instruction_history import Texts, instruction_history
 from app.views.loop_view import loop_view
 from app.views.neighbourhood import neighbourhood
 from app.views.outline import outline
@@ -178,6 +182,35 @@ def graph(
             base_context={"site": Site()},
         )
     return HTMLResponse(page)
+
+
+@router.get("/history")
+def history(
+    reader: InReader,
+    report_id: str,
+    computation: Name,
+    instruction: Name,
+    text: Annotated[int, Query(ge=0, le=1_000_000)],
+    module: Name = "",
+) -> HTMLResponse:
+    """A page with what passes did to an instruction, back to the one that made it."""
+    with reader.bundle() as bundle, collection_paused():
+        report = bundle.report()
+        chosen = module_with_texts(report, module)
+        texts = Texts(
+            parse=lambda index: bundle.parse(chosen.id, index),
+            text=lambda index: bundle.dump_text(chosen.id, index),
+            changed=changed_texts(chosen),
+        )
+        found = instruction_history(texts, text, computation, instruction)
+        place = HistoryPlace(
+            report=f"/r/{report_id}",
+            module=chosen,
+            text=text,
+            computation=computation,
+            instruction=instruction,
+        )
+    return HTMLResponse(history_page(report, place, found, base_context={"site": Site()}))
 
 
 @router.get("/modules/{module_id:path}/diff/{before}/{after}")

@@ -139,3 +139,16 @@ def test_keys_lead_to_other_texts_and_into_the_search(
     expect(page.locator('[name="find"]')).to_be_focused()
     page.keyboard.type("[")
     assert page.locator('[name="find"]').input_value() == "["
+
+
+def test_the_past_of_a_collective_is_one_click_away(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit(viewport={"width": 390, "height": 844})
+    page.goto(f"{report}/collectives")
+    page.get_by_role("link", name="which pass made").first.click()
+    expect(page.locator("h1")).to_have_text("sum")
+    expect(page.locator("main")).to_contain_text("all-reduce in body")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert barriers(page) == []
+    assert hidden_scripts(page) == 0

@@ -1,0 +1,147 @@
+"""The page of one instruction's past: which pass made it, and what passes did to it since.
+
+Takes what `app.views.instruction_history` found and gives HTML that needs no script; every stage
+leads to both texts side by side, at the instruction. Reads no bundle.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from app.model.report import Module, Report
+from app.report.html import page_environment
+from app.report.verdict import module_labels
+from app.report.views import ViewLink, view_links
+from app.report.wording import legible, numbered_pass
+from app.views.instruction_history import Ending, InstructionHistory, Stage, StageKind
+
+_WORDS: dict[StageKind, str] = {
+    "made": "made",
+    "copied": "copied from",
+    "moved": "moved, from",
+    "changed": "changed",
+    "renamed": "renamed, from",
+}
+_ENDINGS: dict[Ending, str] = {
+    "made": "",
+    "first_text": "It stands in the first text already: the program was traced with it.",
+    "given_up": "Texts before these are too large to be followed further here.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlace:
+    """Whose past is shown, as the address says it."""
+
+    report: str
+    module: Module
+    text: int
+    computation: str
+    instruction: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """What one pass did; `href` leads to both texts side by side."""
+
+    name: str
+    href: str
+    word: str
+    before: str
+    what: str
+    after: str
+    opcode: str
+    computation: str
+    is_made: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Everything the template shows."""
+
+    title: str
+    heading: str
+    lead: str
+    views: tuple[ViewLink, ...]
+    graph_href: str
+    stages: tuple[StageView, ...]
+    ending: str
+
+
+def history_href(report: str, module: str, text: int, computation: str, instruction: str) -> str:
+    """The address of the page of an instruction."""
+    query = {
+        "module": module,
+        "text": text,
+        "computation": computation,
+        "instruction": instruction,
+    }
+    return f"{report}/history?{urlencode(query, errors='replace')}"
+
+
+def history_page(
+    report: Report,
+    place: HistoryPlace,
+    history: InstructionHistory,
+    *,
+    base_context: Mapping[str, object] | None = None,
+) -> str:
+    """The page as HTML."""
+    template = page_environment().get_template("history.html")
+    page = _page_of(report, place, history)
+    return template.render(page=page, **(base_context or {}))
+
+
+def _page_of(report: Report, place: HistoryPlace, history: InstructionHistory) -> HistoryPage:
+    stages = tuple(_stage_view(place, stage) for stage in reversed(history.stages))
+    query = {
+        "module": place.module.id,
+        "text": place.text,
+        "computation": place.computation,
+        "instruction": place.instruction,
+    }
+    return HistoryPage(
+        title=legible(f"Where {place.instruction} comes from"),
+        heading=legible(place.instruction),
+        lead=legible(_lead(report, place, history, stages)),
+        views=view_links(place.report, "graph"),
+        graph_href=f"{place.report}/graph?{urlencode(query, errors='replace')}",
+        stages=stages,
+        ending=_ENDINGS[history.ending],
+    )
+
+
+def _lead(
+    report: Report,
+    place: HistoryPlace,
+    history: InstructionHistory,
+    stages: tuple[StageView, ...],
+) -> str:
+    what = f"{history.opcode} in {place.computation}, {module_labels(report)[place.module.id]}"
+    when = numbered_pass(place.module.dumps[place.text])
+    if stages and stages[0].is_made:
+        return f"{what}, after {when}. Made by {stages[0].name}."
+    return f"{what}, after {when}."
+
+
+def _stage_view(place: HistoryPlace, stage: Stage) -> StageView:
+    query = {
+        "module": place.module.id,
+        "a": stage.dump - 1,
+        "b": stage.dump,
+        "side": "b",
+        "computation": stage.computation,
+        "instruction": stage.after,
+    }
+    is_same = stage.before in ("", stage.after)
+    return StageView(
+        name=legible(numbered_pass(place.module.dumps[stage.dump])),
+        href=f"{place.report}/diff?{urlencode(query, errors='replace')}",
+        word=_WORDS[stage.kind],
+        before="" if is_same else legible(stage.before),
+        what=legible(", ".join(stage.what)),
+        after=legible(stage.after),
+        opcode=legible(stage.opcode),
+        computation=legible(stage.computation),
+        is_made=stage.kind == "made",
+    )

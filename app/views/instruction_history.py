@@ -1,0 +1,211 @@
+"""Where an instruction of a text comes from: followed back through the texts before it.
+
+Takes a way to get texts and modules of one dump history, since most texts hold the instruction's
+line as it is and need no parsing. One that had its name, opcode and computation already is taken
+for the same without more ado, as matching takes it nearly always; only else are two texts matched.
+Reads nothing on its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+
+from app.analysis.diff import diff_modules
+from app.errors import NotFound
+from app.model.facts import ComputationDiff, ModuleDiff
+from app.model.report import Struct
+from app.views.cut import shown_name
+from hlo_parser import Instruction, Module
+
+MAX_BYTES_MATCHED = 48 << 20
+"""Bytes of texts that are matched before it is given up, some seconds' work."""
+
+StageKind = Literal["made", "copied", "moved", "changed", "renamed"]
+Ending = Literal["made", "first_text", "given_up"]
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """What one pass did: `dump` is the text after it, in which the instruction is `after`.
+
+    `before` is "" where the pass made it. `what` names the parts that differ, `how` says why the
+    two were taken for one instruction; of a copy, `before` is what it is a copy of.
+    """
+
+    dump: int
+    kind: StageKind
+    before: str = ""
+    after: str
+    opcode: str
+    computation: str
+    line: int
+    what: tuple[str, ...] = ()
+    how: str = ""
+
+
+class InstructionHistory(Struct, frozen=True, kw_only=True):
+    """The stages of an instruction, the latest first, and why there are no earlier ones."""
+
+    instruction: str
+    opcode: str
+    stages: tuple[Stage, ...]
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    computation: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one module: the modules, the texts themselves, and where a text changed.
+
+    `changed` are the positions of texts that differ from the one before, ascending.
+    """
+
+    parse: Callable[[int], Module]
+    text: Callable[[int], str]
+    changed: Sequence[int]
+
+
+def instruction_history(
+    texts: Texts, dump: int, computation: str, instruction: str
+) -> InstructionHistory:
+    """Follow an instruction of the text `dump` back to the pass that made it.
+
+    Raises:
+        NotFound: the text holds no such instruction.
+    """
+    module = texts.parse(dump)
+    place = _Place(computation, instruction)
+    item = _find(module, place)
+    if item is None:
+        raise NotFound(f"there is no instruction {instruction!r}", place=f"{computation}")
+    stages: list[Stage] = []
+    ending: Ending = "first_text"
+    room = MAX_BYTES_MATCHED
+    line = item.text
+    for number in sorted((n for n in texts.changed if 0 < n <= dump), reverse=True):
+        text = texts.text(number - 1)
+        if line in text:
+            continue
+        after, before = texts.parse(number), texts.parse(number - 1)
+        place = _settled(after, place, line)
+        origin, stage = place, _same_name(before, after, place, number)
+        if stage is None:
+            room -= 2 * len(text)
+            if room < 0:
+                ending = "given_up"
+                break
+            stage, origin = _stage_of(after, diff_modules(before, after), place, number)
+        found = None if origin is None else _find(before, origin)
+        if stage is not None:
+            stages.append(stage)
+        if origin is None or found is None:
+            ending = "made"
+            break
+        place, line = origin, found.text
+    return InstructionHistory(
+        instruction=shown_name(instruction),
+        opcode=item.opcode,
+        stages=tuple(stages),
+        ending=ending,
+    )
+
+
+def _find(module: Module, place: _Place) -> Instruction | None:
+    computation = module.get(place.computation)
+    return None if computation is None else computation.get(place.name)
+
+
+def _settled(module: Module, place: _Place, line: str) -> _Place:
+    """The place in this text: the computation may have got another name since."""
+    found = _find(module, place)
+    if found is not None and found.text == line:
+        return place
+    for computation in module.computations:
+        item = computation.get(place.name)
+        if item is not None and item.text == line:
+            return replace(place, computation=computation.name)
+    return place
+
+
+def _same_name(before: Module, after: Module, place: _Place, number: int) -> Stage | None:
+    """The stage of one that had its name, opcode and computation before."""
+    here, there = _find(before, place), _find(after, place)
+    if here is None or there is None or here.opcode != there.opcode:
+        return None
+    keys = dict.fromkeys((*here.attributes, *there.attributes))
+    parts = {
+        "shape": (here.shape.without_layout, there.shape.without_layout),
+        "layout": (here.shape.text, there.shape.text),
+        "operands": (here.operands, there.operands),
+        **{key: (here.attributes.get(key), there.attributes.get(key)) for key in keys},
+    }
+    what = [word for word, (old, new) in parts.items() if old != new]
+    if "shape" in what:
+        what.remove("layout")
+    stage = _made(after, place, number)
+    return stage and _told(stage, "changed", place.name, tuple(what), "same name")
+
+
+def _made(after: Module, place: _Place, number: int) -> Stage | None:
+    item, computation = _find(after, place), after.get(place.computation)
+    if item is None or computation is None:
+        return None
+    return Stage(
+        dump=number,
+        kind="made",
+        after=shown_name(place.name),
+        opcode=item.opcode,
+        computation=shown_name(place.computation),
+        line=after.line_of(computation, item),
+    )
+
+
+def _stage_of(
+    after: Module, diff: ModuleDiff, place: _Place, number: int
+) -> tuple[Stage | None, _Place | None]:
+    """What the pass did to the instruction, and where it stood before; None for nowhere."""
+    made = _made(after, place, number)
+    if made is None:
+        return None, None
+    found = next((each for each in diff.computations if each.after == place.computation), None)
+    if found is None:
+        # The line differs in names of what it calls, or the computation in its own.
+        names = {new: old for old, new in diff.renamed}
+        return None, replace(place, computation=names.get(place.computation, place.computation))
+    for kind, origin, what, how in _origins(found, place):
+        return _told(made, kind, origin.name, what, how), origin
+    if found.before is None or place.name in found.added:
+        return made, None
+    return None, _Place(found.before, place.name)
+
+
+def _told(made: Stage, kind: StageKind, before: str, what: tuple[str, ...], how: str) -> Stage:
+    """The stage of one that was there before."""
+    return msgspec.structs.replace(made, kind=kind, before=shown_name(before), what=what, how=how)
+
+
+def _origins(
+    diff: ComputationDiff, place: _Place
+) -> Iterator[tuple[StageKind, _Place, tuple[str, ...], str]]:
+    """What the matching says of the instruction, the most telling first."""
+    for copied in diff.copies:
+        if place.name in copied.copies:
+            yield "copied", _Place(copied.computation, copied.instruction), (), ""
+    for pair in diff.moved_in:
+        if pair.after == (place.computation, place.name):
+            yield "moved", _Place(*pair.before), (), ""
+    before = diff.before
+    if before is None:
+        return
+    for change in diff.changed:
+        if change.after == place.name:
+            yield "changed", _Place(before, change.before), change.what, change.how
+    for old, new in diff.renamed:
+        if new == place.name:
+            yield "renamed", _Place(before, old), (), ""
