@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, delete, exists, insert, select
@@ -49,12 +49,14 @@ class Ledger:
         *,
         grace_s: float = DEFAULT_GRACE_S,
         clock: Callable[[], float] = time.time,
+        is_closing: Callable[[], bool] = lambda: False,
     ) -> None:
         self._engine = engine
         self._reading = reading(engine)
         self._blobs = blobs
         self._grace_s = grace_s
         self._clock = clock
+        self._is_closing = is_closing
 
     @contextmanager
     def keeping(self, files: Sequence[Incoming]) -> Generator[Connection]:
@@ -75,13 +77,16 @@ class Ledger:
 
     def drop(self, digests: Iterable[str]) -> int:
         """Forget those of the blobs that nothing holds any more; says how many."""
-        return sum(self._drop(digest) for digest in sorted(set(digests)))
+        return sum(self._drop(each) for each in self._until_closing(sorted(set(digests))))
 
     def sweep(self, *, grace_s: float | None = None) -> Swept:
-        """Forget what nothing holds, and what was left half done longer ago than the grace."""
+        """Forget what nothing holds, and what was left half done longer ago than the grace.
+
+        Ends early where the store is being closed; the next one goes on.
+        """
         grace_s = self._grace_s if grace_s is None else grace_s
         gone = self.drop(self._unnamed(None))
-        for batch in _batches(self._blobs.listed(), _BATCH):
+        for batch in self._until_closing(_batches(self._blobs.listed(), _BATCH)):
             gone += self._sweep_unknown(batch, before=self._clock() - grace_s)
         return Swept(gone, self._blobs.tidy(older_than_s=grace_s))
 
@@ -89,6 +94,9 @@ class Ledger:
         """Take off all pins, for a caller who knows that nobody is about to name a blob."""
         with self._engine.begin() as connection:
             connection.execute(delete(pin))
+
+    def _until_closing(self, items: Iterable[T]) -> Iterator[T]:
+        return takewhile(lambda _: not self._is_closing(), items)
 
     def _pin(self, files: Sequence[Incoming], digests: list[str], holder: str) -> None:
         now = self._clock()

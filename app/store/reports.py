@@ -103,6 +103,36 @@ class Reports:
             connection.execute(insert(job).values(_new_job(keys.report, now)))
         return secrets
 
+    def create_replay(
+        self, source: ReportRow, question: Question, *, now: float, owner: Owner | None = None
+    ) -> Secrets:
+        """Queue a report of its own on the files that `source` was made from, with that question.
+
+        It holds on to the files itself, whatever becomes of the other.
+        """
+        secrets, keys = secrets_of(owner)
+        values: dict[str, Any] = {
+            "name": source.name,
+            "sha256": source.sha256,
+            "bytes": source.bytes,
+            "question": asdict(question),
+            "expires": source.expires,
+        }
+        with self._engine.begin() as connection:
+            _insert_report(connection, keys, now, values)
+            if keys.owner:
+                connection.execute(
+                    insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
+                )
+            for position, file in enumerate(f for f in source.attachments if f.role != "bundle"):
+                connection.execute(
+                    insert(attachment).values(
+                        report_key=keys.report, position=position, **asdict(file)
+                    )
+                )
+            connection.execute(insert(job).values(_new_job(keys.report, now)))
+        return secrets
+
     def shares_of(self, parent_key: str) -> tuple[ReportRow, ...]:
         """The copies of a report that are there, the newest first."""
         with self._reading.connect() as connection:

@@ -14,7 +14,8 @@ class Question:
     """What the sender said about the run beside the files.
 
     `label` is for people; `commit` and `run` lead to what was compiled and where: an address, or
-    for the commit its digest.
+    for the commit its digest. `replay` is what is to be tried by compiling again, words that the
+    job understands; empty for an analysis alone.
     """
 
     flags: str = ""
@@ -23,6 +24,7 @@ class Question:
     label: str = ""
     commit: str = ""
     run: str = ""
+    replay: str = ""
 
 
 @dataclass(frozen=True, slots=True)

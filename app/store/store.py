@@ -6,6 +6,7 @@ unfinished there may be theirs, and is left to the sweep and to the watch over l
 """
 
 import shutil
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,8 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()
         self.is_alone = not database and not blobs
+        self._closing = threading.Event()
+        self._retiring = threading.Lock()
         self._lock = None if is_guest else locked(self.folder)
         try:
             self._engine = open_database(database or self.folder / "hloscope.sqlite")
@@ -86,7 +89,9 @@ class Store:
                     cache=self.folder / "cache",
                     cache_bytes=cache_bytes,
                 )
-                self.ledger = Ledger(self._engine, self.blobs, grace_s=grace_s)
+                self.ledger = Ledger(
+                    self._engine, self.blobs, grace_s=grace_s, is_closing=self._closing.is_set
+                )
                 self.reports = Reports(self._engine, self.ledger)
                 self.jobs = JobQueue(self._engine, self.ledger)
                 self.tokens = Tokens(self._engine)
@@ -117,9 +122,10 @@ class Store:
     def retire(self, *, report_days: int, now: float) -> Retired:
         """Delete what has had its time, and what is left over; 0 days keep reports for ever."""
         before = now - report_days * _DAY_S if report_days else None
-        reports = self.reports.expire(before=before, now=now)
-        uploads = self.uploads.expire(now=now)
-        swept = self.ledger.sweep()
+        with self._retiring:
+            reports = self.reports.expire(before=before, now=now)
+            uploads = self.uploads.expire(now=now)
+            swept = self.ledger.sweep()
         return Retired(reports, uploads, swept.blobs, swept.unfinished)
 
     def scratch(self, name: str) -> Path:
@@ -129,8 +135,10 @@ class Store:
         return folder
 
     def close(self) -> None:
-        """Let go of the database and the lock."""
-        self._engine.dispose()
+        """Let go of the database and the lock; a sweep under way ends at its next step."""
+        self._closing.set()
+        with self._retiring:
+            self._engine.dispose()
         self._unlock()
 
     def __enter__(self) -> Self:

@@ -158,3 +158,11 @@ def test_what_a_crash_left_goes_after_its_grace(pair: tuple[Store, Store]) -> No
     swept = b.ledger.sweep(grace_s=0)
     assert (swept.blobs, swept.unfinished) == (1, 1)
     assert bytes_of(b, kept) == b"dump"
+
+
+def test_a_sweep_ends_where_its_store_is_closed(scaled_place: Place) -> None:
+    with scaled_place.open("a") as a, scaled_place.open("b") as b:
+        a.blobs.keep(received(a, b"of no row"))
+        a.close()
+        assert a.ledger.sweep(grace_s=0).blobs == 0
+        assert b.ledger.sweep(grace_s=0).blobs == 1

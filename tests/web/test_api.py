@@ -167,7 +167,7 @@ def test_what_is_no_dump_fails_with_its_reason(working: TestClient, body: bytes,
 
 def test_old_reports_are_gone_after_a_start(settings: Settings) -> None:
     def created_long_ago(days: int) -> str:
-        with Store(settings.data_dir) as store:
+        with Store.of(settings) as store:
             with store.blobs.receive() as writer:
                 writer.write(b"log")
                 file = ReceivedFile("log", "run.log", writer.finish())

@@ -93,7 +93,7 @@ def test_an_upload_outlives_the_server(start: Callable[..., TestClient], setting
     made = begin(client, len(dump))
     send(client, made["upload"], 0, dump[:50])
     client.__exit__(None, None, None)
-    with Store(settings.data_dir) as store:
+    with Store.of(settings) as store:
         row = store.uploads.find(made["upload"].rpartition("/")[2])
         assert row is not None
         assert (row.offset, row.length) == (50, len(dump))
