@@ -110,6 +110,8 @@ class Settings:
     """Secret of 32 characters or more that binds reports to persons; goes with the header."""
     members_only: bool = False
     """Only persons signed in and tokens may use the server; what is shared anybody may read."""
+    log_json: bool = False
+    """The log is one JSON object a line, every request among them."""
     max_open_uploads: int = 20
     """Uploads in parts that one sender may have open."""
     replay_dir: Path = field(default_factory=_default_replay_dir)

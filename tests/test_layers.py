@@ -29,6 +29,7 @@ HOMES = {
     "networkx": {"app.analysis"},
     "obstore": {"app.store"},
     "plotly": {"app.report"},
+    "prometheus_client": {"app.web"},
     "pydantic": {"app.web"},
     "python_multipart": {"app.web"},
     "rich": {"app.cli", "app.report"},

@@ -25,6 +25,7 @@ from app.store import NoSpace, Store, StoreUnavailable
 from app.web import (
     api,
     comparing,
+    operations,
     pages,
     passes,
     resumable,
@@ -37,6 +38,7 @@ from app.web import (
 from app.web.admission import admit
 from app.web.description import describe
 from app.web.guard import Guard
+from app.web.metrics import Metrics
 from app.web.problems import handle
 from app.web.proxies import Proxies
 from app.web.rates import Rate
@@ -98,6 +100,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.stopping = threading.Event()
+    app.state.metrics = Metrics()
     routers = (
         api.router,
         resumable.router,
@@ -106,6 +109,7 @@ def create_app(
         slices.router,
         comparing.router,
         comparing.page_router,
+        operations.router,
         pages.router,
         texts.router,
         views.router,
@@ -119,7 +123,7 @@ def create_app(
     for kind in (AppError, NoSpace, StoreUnavailable, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=5)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, metrics=app.state.metrics)
     app.add_middleware(Proxies, settings=settings)
     return app
 

@@ -9,6 +9,7 @@ from starlette.types import Message, Receive
 
 from app.errors import LimitExceeded, UsageError
 
+_LOOK_UP_S = 0.5
 _LEAST_BYTES = 4096
 """What must arrive in each span of `idle_s`, unless the body ends."""
 
@@ -19,7 +20,8 @@ async def body_pieces(request: Request, *, max_bytes: int, idle_s: float) -> Asy
     Raises:
         LimitExceeded: more than `max_bytes` are stated or came.
         UsageError: the length is no number (`bad_length`), the client gave up or sent less than it
-            stated (`short_body`), or hardly anything came in `idle_s` seconds (`too_slow`).
+            stated (`short_body`), hardly anything came in `idle_s` seconds (`too_slow`), or
+            the server is about to end (`stopping`).
     """
     stated = _stated_length(request)
     if stated is not None and stated > max_bytes:
@@ -29,6 +31,8 @@ async def body_pieces(request: Request, *, max_bytes: int, idle_s: float) -> Asy
     more = True
     while more:
         message = await pace.wait_for(request.receive, received)
+        if request.app.state.stopping.is_set():
+            raise _stopping()
         if message is None:
             continue
         if message["type"] == "http.disconnect":
@@ -53,7 +57,7 @@ class _Pace:
         self._received_before = 0
 
     async def wait_for(self, receive: Receive, received: int) -> Message | None:
-        """The next message; None where the wait was long but enough has come meanwhile.
+        """The next message; None where there is none yet, and it may be waited for once more.
 
         Raises:
             UsageError: hardly anything came (`too_slow`).
@@ -64,7 +68,8 @@ class _Pace:
             self._waited_s, self._received_before = 0.0, received
         started = time.monotonic()
         try:
-            return await asyncio.wait_for(receive(), self._idle_s - self._waited_s)
+            left_s = min(self._idle_s - self._waited_s, _LOOK_UP_S)
+            return await asyncio.wait_for(receive(), left_s)
         except TimeoutError:
             return None
         finally:
@@ -94,6 +99,15 @@ def _too_slow(idle_s: float) -> UsageError:
         place="body",
         next_step="Send it again over a steadier connection.",
         code="too_slow",
+    )
+
+
+def _stopping() -> UsageError:
+    return UsageError(
+        "the server is about to end, and the upload with it",
+        place="body",
+        next_step="Send it again in a moment; one in parts goes on where it is.",
+        code="stopping",
     )
 
 

@@ -53,7 +53,7 @@ ERROR_CODES: Mapping[int, tuple[str, ...]] = {
     423: ("locked",),
     429: ("too_many_requests",),
     500: ("internal", "job_failed"),
-    503: ("queue_full", "store_unavailable"),
+    503: ("queue_full", "store_unavailable", "stopping"),
     507: ("no_space",),
 }
 """The codes that may come with each status. An analysis that failed has further ones, which are

@@ -10,6 +10,7 @@ import logging
 import re
 import socket
 import time
+import uuid
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,7 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import LimitExceeded, UsageError
 from app.settings import Settings
-from app.web.callers import client_of
+from app.web.callers import ANYBODY, Caller, client_of
+from app.web.logs import request_id
+from app.web.metrics import Metrics
 from app.web.problems import response_to
 from app.web.rates import Rate, too_many
 
@@ -41,20 +44,22 @@ TUS_VERSION = "1.0.0"
 """Of the protocol that `resumable.py` speaks; every answer there says it."""
 
 _UNLISTED = ("/r/", "/api/", "/compare")
-_UNCOUNTED = ("/static/", "/healthz")
+_UNCOUNTED = ("/static/", "/healthz", "/readyz")
 # Addresses that take a body of any size; all others take a small form at most.
 _TAKES_DUMPS = re.compile(r"/(?:api/v1/(?:reports(?:/[^/]*)?|uploads/[^/]*))?")
 _MOST_FORM_BYTES = 1 << 20
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _SECRET_NAMES = frozenset({"token", "access_token", "delete_token", "authorization", "api_key"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
 
 
 class Guard:
     """Wraps the application `app`."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
         self._hosts = known_hosts(settings)
         self._answers_to_addresses = not settings.allowed_hosts
         self._rate = Rate(settings.max_requests_per_minute, 60.0)
@@ -66,12 +71,16 @@ class Guard:
             return
         started = time.monotonic()
         status = 0
+        own_id = _request_id(scope)
+        in_log = request_id.set(own_id)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _add_headers(scope, MutableHeaders(scope=message))
+                headers = MutableHeaders(scope=message)
+                _add_headers(scope, headers)
+                headers["X-Request-ID"] = own_id
             await send(message)
 
         try:
@@ -82,8 +91,18 @@ class Guard:
                 raise  # half an answer is out: the connection has to break
             await response_to(scope, error)(scope, receive, send_with_headers)
         finally:
-            elapsed_ms = 1000 * (time.monotonic() - started)
-            _LOG.info("%s %s %s %.0f ms", scope["method"], _route(scope), status, elapsed_ms)
+            self._note(scope, status, time.monotonic() - started)
+            request_id.reset(in_log)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        method, route = scope["method"], _route(scope)
+        self._metrics.observe(method, route, status, seconds)
+        caller: Caller = scope.get("state", {}).get("caller", ANYBODY)
+        told = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
+        if caller.name:
+            told["caller"] = caller.name
+        words = f"{method} {route} {status} {1000 * seconds:.0f} ms"
+        _LOG.info("%s", words, extra=told)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -191,6 +210,12 @@ def _add_headers(scope: Scope, headers: MutableHeaders) -> None:
         headers["Tus-Resumable"] = headers["Tus-Version"] = TUS_VERSION
     if path.startswith(_UNLISTED):
         headers["X-Robots-Tag"] = "noindex, nofollow"
+
+
+def _request_id(scope: Scope) -> str:
+    # What a proxy calls it is kept, as far as that is fit for a log.
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
 
 
 def _route(scope: Scope) -> str:

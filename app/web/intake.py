@@ -1,5 +1,6 @@
 """From a request with files to a stored report with a queued job."""
 
+import logging
 import time
 from collections.abc import AsyncIterator
 
@@ -7,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from app.errors import UsageError
-from app.store import Secrets
+from app.store import Secrets, hash_of
 from app.web.body import body_pieces
 from app.web.callers import sender_of
 from app.web.multipart import receive_form
@@ -15,6 +16,8 @@ from app.web.rates import too_many
 from app.web.receiving import MAX_LOGS, Reception, Wish, clean_label, wish_from
 from app.web.rights import owner_of
 from app.web.services import Services
+
+_LOG = logging.getLogger(__name__)
 
 _FORM_OVERHEAD_BYTES = 1 << 20
 
@@ -54,6 +57,8 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
         finally:
             await reception.close()
     services.runner.wake()
+    request.app.state.metrics.received(sum(file.data.bytes for file in new.files))
+    _LOG.info("a dump was taken", extra={"report": hash_of(secrets.report_id)[:12]})
     return secrets
 
 

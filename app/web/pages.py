@@ -152,14 +152,6 @@ def reference(request: Request, services: InServices) -> Response:
     return HTMLResponse(render("api.html", site=Site(), operations=operations, base=base))
 
 
-@router.api_route("/healthz", methods=["GET", "HEAD"])
-def health(services: InServices) -> Response:
-    """Whether the server can do its work: the database answers, and the disk has room."""
-    services.store.jobs.count_open()
-    has_room = services.store.blobs.room() > 0
-    return JSONResponse({"ok": has_room}, 200 if has_room else 503)
-
-
 def _job_page(services: Services, row: ReportRow, report_id: str, site: Site) -> Response:
     state = state_of(row, report_id, services.settings)
     data: dict[str, Any] = {

@@ -13,7 +13,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.settings import Settings, networks_from
 
-_FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto")
+_FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-request-id")
 
 
 class Proxies:

@@ -1,7 +1,6 @@
 """Runs the server on an address, and has a sample analysed at start when one is given."""
 
 import ipaddress
-import logging
 import os
 import socket
 import threading
@@ -15,6 +14,7 @@ from app.errors import UsageError
 from app.settings import Settings
 from app.store import Store
 from app.web.application import create_app
+from app.web.logs import configure
 from app.web.sample import place_sample
 
 _GRACE_S = 3
@@ -38,9 +38,7 @@ def serve(
         UsageError: the address or the data folder is in use, or the sample is not there.
         KeyboardInterrupt: it was interrupted.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    # It warns of every malformed form; the answer and the status say that already.
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)
+    configure(as_json=settings.log_json)
     with (
         _listening(host, port) as listener,
         Store.of(settings) as store,

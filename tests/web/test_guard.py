@@ -105,7 +105,7 @@ def test_a_fault_shows_an_id_and_nothing_else(
         raise RuntimeError("the secret inside")
 
     monkeypatch.setattr(app_of(client).state.services.store.jobs, "count_open", broken)
-    answer = client.get("/healthz", headers={"accept": accept})
+    answer = client.get("/readyz", headers={"accept": accept})
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
@@ -139,15 +139,6 @@ def test_no_address_lists_the_reports(client: TestClient) -> None:
     assert client.get(REPORTS).status_code == 401  # for an owner only
     assert client.get("/r").status_code == 404
     assert client.get("/r/").status_code == 404
-
-
-def test_health_tells_that_all_is_well(client: TestClient) -> None:
-    assert client.get("/healthz").json() == {"ok": True}
-
-
-def test_health_tells_of_a_full_disk(start: Start) -> None:
-    answer = start(min_free_bytes=1 << 60).get("/healthz")
-    assert (answer.status_code, answer.json()) == (503, {"ok": False})
 
 
 class TestLimits:
@@ -208,7 +199,7 @@ def test_long_answers_are_compressed_and_streams_are_not(client: TestClient) -> 
     page = client.get("/", headers={"accept-encoding": "gzip"})
     assert page.headers["content-encoding"] == "gzip"
     assert "hloscope" in page.text
-    assert "content-encoding" not in client.get("/healthz").headers
+    assert "content-encoding" not in client.get("/readyz").headers
 
 
 def test_a_wrong_method_is_told_the_right_ones(client: TestClient) -> None:
