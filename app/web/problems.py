@@ -25,7 +25,6 @@ from app.errors import (
     LimitExceeded,
     NotADump,
     NotFound,
-    QuotaSpent,
     UsageError,
 )
 from app.jobs.endings import problem_from
@@ -44,7 +43,6 @@ _STATUS_BY_KIND: Mapping[type[AppError], int] = {
     InputError: 422,
     NotFound: 404,
     JobFailed: 500,
-    QuotaSpent: 429,
     UsageError: 400,
     AppError: 500,
 }
@@ -79,7 +77,6 @@ _RETRY_AFTER_S: Mapping[str, int] = {
     "no_space": 600,
     "not_ready": 2,
     "queue_full": 30,
-    "quota": 3600,
     "stopping": 5,
     "store_unavailable": 30,
     "too_many_requests": 60,
