@@ -116,6 +116,10 @@ class Settings:
     """Uploads in parts that one sender may have open."""
     replay_dir: Path = field(default_factory=_default_replay_dir)
     """Folder of the jaxlib releases installed for replays, and of what they answered."""
+    replay_jobs: bool = False
+    """Whoever sent a dump may have it compiled again, with the releases in that folder."""
+    replay_budget_s: int = 600
+    """Seconds in which one such replay may start compiles."""
 
 
 def settings_from_environment(environ: Mapping[str, str] | None = None) -> Settings:

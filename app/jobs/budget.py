@@ -19,9 +19,26 @@ _MEMORY_TIMES = 8
 _BUNDLE_BYTES = 8 << 30
 
 
-def limits_for(settings: Settings, sent_bytes: int) -> Limits:
-    """The limits of the analysis of an upload of `sent_bytes`."""
+_REPLAY_BYTES = 40 << 30
+"""Of address space. A compile has limits of its own below this; XLA maps far more than it uses."""
+
+
+def limits_for(settings: Settings, sent_bytes: int, *, compiles: bool = False) -> Limits:
+    """The limits of the analysis of an upload of `sent_bytes`.
+
+    One that `compiles` is a replay: it starts processes, each with limits of its own, and ends by
+    itself when its budget is used up and what runs then has had its time.
+    """
     extra_s = _SECONDS_PER_MIB * sent_bytes // (1 << 20)
+    if compiles:
+        wall_s = 2 * settings.replay_budget_s + settings.job_timeout_s
+        return Limits(
+            memory_bytes=_REPLAY_BYTES,
+            cpu_s=wall_s,
+            wall_s=wall_s,
+            file_bytes=_BUNDLE_BYTES,
+            open_files=1024,
+        )
     return Limits(
         memory_bytes=min(
             settings.job_memory_bytes + _MEMORY_PER_BYTE * sent_bytes,

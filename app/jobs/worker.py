@@ -29,6 +29,7 @@ _LOG = logging.getLogger(__name__)
 # By name, not imported: the server itself never loads the analysis.
 ANALYSIS = "app.jobs.analysis:analyse_upload"
 REDACTION = "app.jobs.redacting:redact_report"
+REPLAY = "app.jobs.replaying:replay_upload"
 
 _RETRY_S = 1.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -77,7 +78,11 @@ class Worker:
         source = row if row.parent_key is None else self._store.reports.find_key(row.parent_key)
         if source is None:
             return
-        limits = limits_for(self._settings, sum(item.bytes for item in source.attachments))
+        limits = limits_for(
+            self._settings,
+            sum(item.bytes for item in source.attachments),
+            compiles=bool(row.question.replay),
+        )
         try:
             folder = self._store.scratch(f"{claimed.id}-{claimed.attempt}")
         except OSError as error:
@@ -162,6 +167,12 @@ class Worker:
 
     def _task(self, row: ReportRow, source: ReportRow, folder: Path) -> tuple[str, dict[str, Any]]:
         """What the child calls, and what with; a share is made from the bundle of its `source`."""
+        if row.question.replay:
+            return REPLAY, self._question(row, folder) | {
+                "replay": row.question.replay,
+                "root": str(self._settings.replay_dir.expanduser()),
+                "budget_s": self._settings.replay_budget_s,
+            }
         if row.redaction is None:
             return self._target, self._question(row, folder)
         held = source.attached("bundle")

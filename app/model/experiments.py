@@ -76,7 +76,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     `file` is the text that was compiled, `signature` the failure looked for, `target` what kind of
     device it was compiled for. `flags_known` is false where the run's flags are not known, so that
     defaults were used. `needed` are flags with which alone the failure stays, `together` changes
-    that cure only together; None where that was not searched.
+    that cure only together; None where that was not searched. `remarks` say what could not be done.
     """
 
     module: str
@@ -90,3 +90,4 @@ class Replay(Struct, frozen=True, kw_only=True):
     needed: tuple[str, ...] | None = None
     together: tuple[str, ...] | None = None
     reduced: ReducedModule | None = None
+    remarks: tuple[str, ...] = ()

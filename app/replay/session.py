@@ -63,6 +63,7 @@ class _Found:
     experiments: list[Experiment] = field(default_factory=list[Experiment])
     needed: tuple[str, ...] | None = None
     together: tuple[str, ...] | None = None
+    remarks: list[str] = field(default_factory=list[str])
     reduced: ReducedModule | None = None
 
 
@@ -107,8 +108,13 @@ class Session:
             needed=found.needed,
             together=found.together,
             reduced=found.reduced,
+            remarks=tuple(found.remarks),
         )
         return msgspec.structs.replace(self._report, replay=done)
+
+    def remark(self, words: str) -> None:
+        """Have the report say what could not be done."""
+        self._found.remarks.append(words)
 
     def settle_flags(self) -> tuple[Experiment, ...]:
         """Where the run's flags are not known, find some to go on with; what was tried for that.

@@ -101,6 +101,7 @@ def _lines(replay: Replay) -> Iterable[str]:
     if replay.needed is not None:
         alone = " ".join(replay.needed) or "none: it fails without any flag"
         yield f"Flags with which alone it fails: {alone}"
+    yield from replay.remarks
     if replay.together is not None:
         yield f"Changes that cure only together: {' '.join(replay.together)}"
 

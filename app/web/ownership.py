@@ -55,10 +55,17 @@ def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
     may_share = row.parent_key is None and bool(row.attached("bundle"))
     return Site(
         owner=Owner(
-            delete_action=f"{here}/delete", share_page=f"{here}/share" if may_share else ""
+            delete_action=f"{here}/delete",
+            share_page=f"{here}/share" if may_share else "",
+            replay_page=f"{here}/replay" if may_share and _may_replay(request, row) else "",
         ),
         about=about,
     )
+
+
+def _may_replay(request: Request, row: ReportRow) -> bool:
+    may = request.app.state.services.settings.replay_jobs
+    return may and bool(row.attached("archive"))
 
 
 def _is_theirs(request: Request, row: ReportRow) -> bool:

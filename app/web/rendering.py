@@ -13,10 +13,11 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What whoever sent a report may do with it; paths, of which `share_page` may be missing."""
+    """What whoever sent a report may do with it; paths, of which those of pages may be missing."""
 
     delete_action: str
     share_page: str = ""
+    replay_page: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,10 @@ _STAGES = {
 }
 
 
+# Comes before the report is written, where somebody asked for it.
+_REPLAY = ("replay", "Compiling again")
+
+
 @dataclass(frozen=True, slots=True)
 class StageView:
     """One stage of the analysis; `count` is how far it is, "" where nothing is counted."""
@@ -29,7 +33,7 @@ def progress_words(row: ReportRow) -> str:
     """`Reading and parsing files: 34 of 109`."""
     if row.state == "queued":
         return "Waiting for a free worker"
-    stage = _STAGES.get(row.stage or "starting", row.stage.replace("_", " ").capitalize())
+    stage = _stages_of(row).get(row.stage or "starting", row.stage.replace("_", " ").capitalize())
     count = _count_of(row)
     again = f" (attempt {row.attempt})" if row.attempt > 1 else ""
     return f"{stage}{': ' if count else ''}{count}{again}"
@@ -37,10 +41,11 @@ def progress_words(row: ReportRow) -> str:
 
 def stage_views(row: ReportRow) -> tuple[StageView, ...]:
     """All stages; none has begun while the report waits for a worker."""
-    keys = list(_STAGES)
+    stages = _stages_of(row)
+    keys = list(stages)
     here = -1
     if row.state == "running":
-        here = keys.index(row.stage) if row.stage in _STAGES else 0
+        here = keys.index(row.stage) if row.stage in stages else 0
     return tuple(
         StageView(
             key=key,
@@ -48,8 +53,15 @@ def stage_views(row: ReportRow) -> tuple[StageView, ...]:
             state="done" if at < here else "now" if at == here else "later",
             count=_count_of(row) if at == here else "",
         )
-        for at, (key, word) in enumerate(_STAGES.items())
+        for at, (key, word) in enumerate(stages.items())
     )
+
+
+def _stages_of(row: ReportRow) -> dict[str, str]:
+    if not row.question.replay:
+        return _STAGES
+    *before, last = _STAGES.items()
+    return dict([*before, _REPLAY, last])
 
 
 def first_results(row: ReportRow) -> list[str]:

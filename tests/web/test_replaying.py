@@ -1,0 +1,110 @@
+"""A dump compiled again from its report's page, by a toolchain that answers by its flags."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.settings import Settings
+from app.web import create_app
+from replay.fake_toolchain import CHECK, dies, make_toolchain
+from web.asking import until_over
+
+SAMPLE = Path(__file__).parents[2] / "sample_dumps" / "pipeliner_crash_plain_dump"
+HTML = {"accept": "text/html"}
+# Released after the stand-in's last release: no C compiler is asked for.
+RELEASE = "0.4.34"
+FLAGS = "--xla_gpu_enable_pipelined_all_gather=true"
+ANSWERS = f"""
+if flags.get('xla_gpu_enable_pipelined_all_gather') == 'true':
+    {dies(CHECK)}
+"""
+
+
+@pytest.fixture
+def compiling(settings: Settings, tmp_path: Path) -> Iterator[TestClient]:
+    """A client of an application that compiles again."""
+    folder = tmp_path / "replay" / "toolchains" / RELEASE
+    (folder / "bin").mkdir(parents=True)
+    make_toolchain(folder / "bin", ANSWERS)
+    (folder / "ready").touch()
+    changed = replace(settings, replay_jobs=True, replay_dir=tmp_path / "replay")
+    with TestClient(create_app(changed), base_url="http://localhost") as client:
+        yield client
+
+
+def sent(client: TestClient, release: str = RELEASE) -> str:
+    """The path of a finished report."""
+    answer = client.post(
+        "/",
+        files=[
+            ("dump", ("dump.tar.gz", (SAMPLE / "dump.tar.gz").read_bytes())),
+            ("log", ("run.log", (SAMPLE / "run.log").read_bytes())),
+        ],
+        data={"flags": FLAGS, "release": release},
+        headers={"accept": "application/json"},
+    )
+    path = answer.json()["url"]
+    until_over(client, path.rpartition("/")[2])
+    return path
+
+
+def test_it_is_off_unless_switched_on(working: TestClient) -> None:
+    path = sent(working)
+    assert "Compile again" not in working.get(path, headers=HTML).text
+    assert working.get(f"{path}/replay", headers=HTML).status_code == 404
+    assert working.post(f"{path}/replay", data={"ask": "prove"}).status_code == 404
+
+
+def test_a_replay_is_a_report_of_its_own(compiling: TestClient) -> None:
+    path = sent(compiling)
+    assert f'href="{path}/replay"' in compiling.get(path, headers=HTML).text
+    form = compiling.get(f"{path}/replay", headers=HTML).text
+    assert f'value="{FLAGS}"' in form
+    asked = {"ask": ["prove", "flags"], "flags": FLAGS}
+    answer = compiling.post(f"{path}/replay", data=asked, headers=HTML, follow_redirects=False)
+    assert answer.status_code == 303
+    made = answer.headers["location"]
+    assert made != path
+    until_over(compiling, made.rpartition("/")[2])
+    report = compiling.get(f"/api/v1/reports/{made.rpartition('/')[2]}/report.json").json()
+    outcomes = {e["name"]: e["outcome"] for e in report["replay"]["experiments"]}
+    assert outcomes["as the run had it"] == "same signature"
+    assert outcomes["--xla_gpu_enable_pipelined_all_gather=false"] == "compiles"
+    assert report["replay"]["needed"] == [FLAGS]
+    page = compiling.get(made, headers=HTML).text
+    assert "What recompiling showed" in page
+    assert "tried: works" in page
+    # The other report is as it was, and may go without taking the files along.
+    assert "What recompiling showed" not in compiling.get(path, headers=HTML).text
+    assert compiling.post(f"{path}/delete", headers=HTML).status_code == 200
+    assert compiling.get(made, headers=HTML).status_code == 200
+
+
+def test_without_a_release_that_fits_it_says_so(compiling: TestClient) -> None:
+    path = sent(compiling, release="0.4.30")
+    answer = compiling.post(
+        f"{path}/replay", data={"ask": "prove"}, headers=HTML, follow_redirects=False
+    )
+    made = answer.headers["location"]
+    until_over(compiling, made.rpartition("/")[2])
+    page = compiling.get(made, headers=HTML).text
+    assert "no jaxlib release installed that fits the dump" in page
+    assert RELEASE in page
+
+
+def test_only_whoever_sent_it_may_ask(compiling: TestClient) -> None:
+    path = sent(compiling)
+    compiling.cookies.clear()
+    assert compiling.get(f"{path}/replay", headers=HTML).status_code in (401, 403)
+    answer = compiling.post(f"{path}/replay", data={"ask": "prove"}, headers=HTML)
+    assert answer.status_code in (401, 403)
+
+
+def test_nothing_asked_is_refused(compiling: TestClient) -> None:
+    path = sent(compiling)
+    answer = compiling.post(f"{path}/replay", data={"ask": "other"}, headers=HTML)
+    assert answer.status_code == 400
+    assert "Nothing was asked for" in answer.text
