@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app import knowledge
+from app.analysis.broken import circles
 from app.analysis.failure_class import class_of, class_of_pass
-from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
+from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory, PassDump
 from app.model.report import Confidence, Failure
 
 # Failures of a run that had compiled; no module was in the compiler's hands.
@@ -25,6 +26,10 @@ _KILLED = "signal::SIGKILL"
 _COPY = "-clone"
 # What the C++ library and absl say of a look-up that failed: `absl::...::raw_hash_map<>::at`.
 _FROM_CPP = re.compile(r"\babsl::|\bstd::|_Map_base::at|_M_range_check|\bmap::at\b")
+# The body of a pass: `xla::GpuLayoutAssignment::RunImpl(...)`.
+_RUNS = re.compile(r"\bxla::(?:\w+::)*(?P<class>[A-Z]\w+)::Run(?:Impl|OnModule|OnComputation)?\b")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HYPHENED = re.compile(r"(?<![\w\-%./=])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w\-]|\.\w)")
 _WORD = re.compile(r"[\w.$@]*\w")
 
 
@@ -121,6 +126,10 @@ def _is_of_the_run(cause: CheckFailure) -> bool:
     return cause.kind in _RUNTIME_KINDS
 
 
+def _is_run_time(cause: CheckFailure) -> bool:
+    return cause.text.startswith("Execution of replica ")
+
+
 def _calling_what_is_named(
     cause: CheckFailure, modules: Sequence[ModuleHistory]
 ) -> ModuleHistory | None:
@@ -181,7 +190,59 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         return _Pass(last.before, "likely", how)
     if owners:
         return _Pass(owners[0], "possible", f"{cause.file} belongs to {' or '.join(owners)}")
-    return _after_the_newest_text(cause, last)
+    if _is_run_time(cause):
+        return _Pass(None, "likely", "the message is of a program that was running")
+    return (
+        _by_frame(cause)
+        or _by_words(cause)
+        or _by_circle(cause, module)
+        or _after_the_newest_text(cause, last)
+    )
+
+
+def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | None:
+    """The pass of the newest text, where that is the first to hold a circle that XLA refuses."""
+    if _CYCLE not in cause.text or module is None or len(module.dumps) < 2:
+        return None
+    after, before = module.last.name.after, module.dumps[-2]
+    if after in (None, "pipeline-start") or not _has_circle(module.last):
+        return None
+    if _has_circle(before):
+        return None
+    return _Pass(after, "likely", f"the newest text, after {after}, is the first with the circle")
+
+
+def _has_circle(dump: PassDump) -> bool:
+    return next(circles(dump.module), None) is not None
+
+
+def _by_frame(cause: CheckFailure) -> _Pass | None:
+    """The pass whose code stands innermost on the stack."""
+    for frame in cause.stack:
+        found = _RUNS.search(frame)
+        if found is None or found["class"].startswith("HloPass"):
+            continue
+        stem = _HUMP.sub("_", found["class"]).lower()
+        names = knowledge.passes_of_file(f"{stem}.cc")
+        if names:
+            return _Pass(names[0], "likely", f"the frame {found[0]} belongs to it")
+        how = f"the frame {found[0]} is of a pass that no table lists; it is called like its class"
+        return _Pass(stem.replace("_", "-"), "possible", how)
+    return None
+
+
+def _by_words(cause: CheckFailure) -> _Pass | None:
+    """The one pass that the message names."""
+    words = dict.fromkeys(_HYPHENED.findall(cause.text[:400]))
+    named = [w for w in words if knowledge.pass_releases(w)]
+    if len(named) != 1:
+        return None
+    confidence: Confidence = "likely" if _names_itself(cause.text, named[0]) else "possible"
+    return _Pass(named[0], confidence, "the message names it")
+
+
+def _names_itself(text: str, name: str) -> bool:
+    return re.match(rf"(?:[A-Z_]+: )?{re.escape(name)}: ", text) is not None
 
 
 def _after_the_newest_text(cause: CheckFailure, last: DumpName | None) -> _Pass:

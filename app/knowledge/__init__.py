@@ -15,7 +15,13 @@ from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flag_pairs import FlagPair, nearest_flag, pairs_at_odds
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
 from app.knowledge.pass_flags import flags_that_add
-from app.knowledge.passes import PassSpan, is_outside_passes, pass_releases, passes_of_file
+from app.knowledge.passes import (
+    PassSpan,
+    is_outside_passes,
+    pass_releases,
+    passes_of_file,
+    purpose_of_pass,
+)
 from app.knowledge.release_signs import (
     ReleaseSign,
     Weight,
@@ -56,6 +62,7 @@ __all__ = [
     "published_with_flag",
     "published_with_pass",
     "published_without_flag",
+    "purpose_of_pass",
     "release_key",
     "release_signs",
     "releases_of_check",

@@ -1,10 +1,11 @@
 """Which passes exist in which release, and which pass the code of a C++ file belongs to.
 
-Two tables: the names found in XLA's sources and in real dumps, and a hand-written one from file to
-pass for the files whose pass is not simply called like the file. Code that serves every pass
-(verifier, shapes, literals) belongs to none.
+The names found in XLA's sources and in real dumps are one table, what passes are for another; a
+hand-written one leads from file to pass where the pass is not simply called like the file. Code
+that serves every pass (verifier, shapes, literals) belongs to none.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -40,6 +41,12 @@ def first_release_of_pass(name: str) -> str | None:
     return first
 
 
+def purpose_of_pass(name: str) -> str | None:
+    """What a pass is for, in words that go on after its name; None where no one wrote it down."""
+    bare = name.replace("_", "-").removeprefix("gpu-").removeprefix("tpu-")
+    return _purposes().get(bare) or _purposes().get(_BEHIND_A_NAME.sub("", bare))
+
+
 def passes_of_file(file: str, condition: str | None = None) -> tuple[str, ...]:
     """XLA's names of the passes that run the code of `file`, the likeliest first.
 
@@ -64,6 +71,8 @@ def is_outside_passes(file: str) -> bool:
     return file in _AFTER_PASSES
 
 
+# Directions and numbers of passes that run several times.
+_BEHIND_A_NAME = re.compile(r"-(?:forward|backward|forward-sink|\d{1,3})$")
 # Other files without a pass serve all of them.
 _AFTER_PASSES = frozenset({"heap_simulator.cc", "buffer_assignment.cc"})
 
@@ -83,6 +92,11 @@ def _spans() -> dict[str, PassSpan]:
         seen = sorted((*first_in_source.split(), *seen_in_dumps.split()), key=release_key)
         spans[name] = PassSpan(seen[0], seen[-1])
     return spans
+
+
+@cache
+def _purposes() -> dict[str, str]:
+    return dict(row for row in read_rows("passes_for_what.tsv"))
 
 
 @cache

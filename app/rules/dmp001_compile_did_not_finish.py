@@ -11,25 +11,48 @@ compiler may have died, and the log of the run says how.
 ## How we know
 From the names of the module's files: there are texts, and none is from after all optimizations.
 
+Where to look, if the compiler died, is ranked as for an unknown failure (CHK000): what the newest
+text made new, and what the pass next in line works on. For releases that can fail PIP001's check
+the loop and the all-gather with its structure are named instead.
+
 ## What to do
 Give the log of the run (`--log`, or the log box of the page).
 
 ## Limits
 The dump may as well be cut off, packed while the compile was running, or made with a narrower
-filter. Nothing is claimed of the cause.
+filter. Nothing is claimed of the cause: what is named is where to look, no more. A newest text that
+XLA cannot go on from is told by VER002.
 
 ## Sources
 xla/service/dump.cc (DumpHloModuleIfEnabled, names of dump points).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from app import knowledge
+from app.analysis.broken import absent_partners, circles
+from app.analysis.pipelining import find_containments
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Finding, Workaround
-from app.rules.citing import dump_evidence
+from app.rules.candidates import (
+    change_evidence,
+    changes_in_words,
+    pass_in_words,
+    ranked_candidates,
+    step_of,
+)
+from app.rules.citing import dump_evidence, loop_culprit, place
 from app.rules.frame import Rule
+from app.rules.naming import cited
+from app.rules.pipeliner_story import in_order
+from app.rules.releases import releases_in_words
 from app.rules.unfinished import is_unfinished
+
+_CHECK = ("collective_pipeliner.cc", "last_cloned != nullptr")
+_THREAD = "openxla/xla#14332"
+_BACKWARD = "collective-pipeliner-backward"
+_PIPELINED = "xla_gpu_enable_pipelined_all_gather"
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -37,8 +60,16 @@ def check(facts: Facts) -> Iterable[Finding]:
     if facts.log.failures or facts.hung:
         return
     for history in facts.modules:
-        if history.role == "user" and is_unfinished(history):
-            yield _finding(history, is_cut=_is_cut(facts))
+        # Of a text that XLA refuses VER002 speaks.
+        if history.role == "user" and is_unfinished(history) and not _is_broken(history):
+            yield _finding(facts, history)
+
+
+def _is_broken(history: ModuleHistory) -> bool:
+    module = history.last.module
+    return (
+        next(circles(module), None) is not None or next(absent_partners(module), None) is not None
+    )
 
 
 def _is_cut(facts: Facts) -> bool:
@@ -47,29 +78,119 @@ def _is_cut(facts: Facts) -> bool:
     )
 
 
-def _finding(history: ModuleHistory, *, is_cut: bool) -> Finding:
+def _finding(facts: Facts, history: ModuleHistory) -> Finding:
     last = history.last
-    where = f"after {last.name.after}" if last.name.after else "before the first pass"
+    following = last.name.before if last.name.before != "pipeline-end" else None
+    known = tuple(_known_fault(facts, history))
+    candidates = (
+        () if known or not last.name.after else ranked_candidates(facts, history, following)
+    )
+    whole = Culprit(module=history.id, dump=last.index, stated=False, role="module")
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
         severity="note",
         confidence="possible",
         title=f"The compile of {history.name} did not reach its end in this dump",
-        message=(
-            f"The newest text of {history.id} is from {where}, and there is none from after all "
-            "optimizations. "
-            + (
-                "The archive is cut off, so later texts may be missing."
-                if is_cut
-                else "If the run died, its log says how: send it together with the dump. The dump "
-                "may also be cut off, or made while the compile was running."
+        message=" ".join(
+            (
+                *_where(history, following, is_cut=_is_cut(facts)),
+                *_suspicion(facts, known, tuple(c.culprit for c in candidates)),
             )
         ),
-        culprits=(Culprit(module=history.id, dump=last.index, stated=False, role="module"),),
-        evidence=(dump_evidence(last, f"the newest of {len(history.dumps)} texts"),),
+        culprits=(whole, *known, *(candidate.culprit for candidate in candidates)),
+        evidence=(
+            dump_evidence(last, f"the newest of {len(history.dumps)} texts"),
+            *(c.evidence for c in candidates if c.evidence is not None),
+            *change_evidence(history),
+        ),
         workarounds=(Workaround(text="Send the dump again, with the log of the run."),),
         unknown=("whether the compiler died here",),
+        upstream=knowledge.upstream(_THREAD) if known else (),
+    )
+
+
+def _where(history: ModuleHistory, following: str | None, *, is_cut: bool) -> Iterator[str]:
+    last = history.last
+    where = f"after {step_of(last)}" if last.name.kind != "before_optimizations" else ""
+    yield (
+        f"The newest text of {history.id} is from {where or 'before the first pass'}, and there is "
+        "none from after all optimizations."
+    )
+    if is_cut:
+        yield "The archive is cut off, so later texts may be missing."
+        return
+    yield (
+        "If the run died, its log says how: send it together with the dump. The dump may also be "
+        "cut off, or made while the compile was running."
+    )
+    if following is not None:
+        yield (
+            f"Next in line was {following}: if the compiler died, it was there or in any later "
+            "pass, for only passes that change something leave a text."
+        )
+        yield pass_in_words(following)
+    yield changes_in_words(history)
+
+
+def _suspicion(
+    facts: Facts, known: tuple[Culprit, ...], candidates: tuple[Culprit, ...]
+) -> Iterator[str]:
+    if known:
+        loop, container = known[0], known[1]
+        releases = releases_in_words(_affected(facts))
+        yield (
+            f"If it died in {_BACKWARD}, the structure for `Check failed: {_CHECK[1]}` is here, "
+            f"which jaxlib {releases} print: the operands of {place(container)} in loop "
+            f"{place(loop)} run through an inner loop with candidates of its own. It stands in "
+            "healthy programs, too."
+        )
+    elif candidates:
+        yield f"If it died, the first to look at are {', '.join(map(place, candidates))}."
+
+
+def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Culprit]:
+    """The loop and the all-gather of PIP001, where release, flags and passes allow that fault."""
+    last = history.last
+    is_at_it = (last.name.pipeline or "").startswith("collective-")
+    ran = any(dump.name.after == _BACKWARD for dump in history.dumps)
+    if not is_at_it or ran or not _affected(facts):
+        return
+    if facts.environment.flags.get(_PIPELINED) == "false":
+        return
+    tracked = {
+        loop.occurrences[last.index].name: loop
+        for loop in facts.loops.get(history.id, ())
+        if last.index in loop.occurrences
+    }
+    found = find_containments([loop.occurrences[last.index] for loop in tracked.values()])
+    if not found:
+        return
+    first = found[0]
+    yield loop_culprit(history, last, tracked[first.outer.name], role="loop, if it died there")
+    here = [c.container for c in found if (c.outer, c.inner) == (first.outer, first.inner)]
+    candidate = in_order(here, ())[0][0]
+    yield cited(
+        facts,
+        history,
+        last,
+        candidate.loop.body,
+        candidate.instruction,
+        role="container, if it died there",
+    ).culprit
+
+
+def _affected(facts: Facts) -> tuple[str, ...]:
+    """Those releases that may have made the dump and have the check, but not the fix."""
+    fix = knowledge.fix_of(_THREAD)
+    having = knowledge.releases_of_check(*_CHECK)
+    fitting = facts.environment.jaxlib.releases
+    return tuple(
+        release
+        for release in having
+        if release in fitting
+        and fix is not None
+        and knowledge.release_key(release) < knowledge.release_key(fix.fixed_in)
     )
 
 

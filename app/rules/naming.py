@@ -29,6 +29,8 @@ _MOST_TEXTS = 40
 _MOST_HANDED_ON = 8
 _HANDS_ON = frozenset({"copy", "bitcast", "reshape", "transpose", "convert", "broadcast"})
 _INPUTS = ("parameter", "constant")
+_NUMBERED = re.compile(r"(?<![\w.\-/%])[A-Za-z_][\w\-]*(?:\.[\w\-]+)*\.\d+(?![\w\-]|\.\w)")
+_MOST_READ = 4000
 _NOT_IN_KERNELS = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -40,7 +42,7 @@ class Named:
     evidence: Evidence | None = None
 
 
-def named_instructions(facts: Facts, texts: Iterable[str]) -> tuple[Named, ...]:
+def named_instructions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
     """The instructions that the messages are about, in their order, five at most."""
     named: dict[object, Named] = {}
     for text in texts:
@@ -52,7 +54,25 @@ def named_instructions(facts: Facts, texts: Iterable[str]) -> tuple[Named, ...]:
                 named.setdefault(key, found)
             if len(named) == _MOST_NAMED:
                 return tuple(named.values())
-    return tuple(named.values())
+    return tuple(named.values()) or _mentioned(facts, texts)
+
+
+def _mentioned(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """Instructions whose numbered names stand in a message as plain words.
+
+    Only names that the newest text of the module that died holds: other words look like them.
+    """
+    history = facts.failing
+    if history is None:
+        return ()
+    words = dict.fromkeys(w for text in texts for w in _NUMBERED.findall(text[:_MOST_READ]))
+    places = (_defined(history.last, word) for word in words)
+    named = (
+        cited(facts, history, history.last, *found, role="named by the message")
+        for found in places
+        if found is not None
+    )
+    return tuple(islice(named, _MOST_NAMED))
 
 
 def cited(

@@ -103,7 +103,7 @@ def _containment_story(
     outer = containments[0].outer
     inner = containments[0].inner
     here = [c for c in containments if c.outer is outer and c.inner is inner]
-    containers, order = _in_order([c.container for c in here], moved)
+    containers, order = in_order([c.container for c in here], moved)
     origin = here[0].contained[0]
     loop = scene.loop(outer, "loop")
     first, *others = (
@@ -143,7 +143,7 @@ def _containment_story(
     )
 
 
-def _in_order(
+def in_order(
     containers: Sequence[BackwardCandidate], moved: Sequence[str]
 ) -> tuple[list[BackwardCandidate], str]:
     """The containers, the one that XLA took first in front, and what says so.

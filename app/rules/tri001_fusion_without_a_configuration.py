@@ -25,11 +25,14 @@ xla/service/gpu/autotuning/gemm_fusion_autotuner.cc; jax-ml/jax#16973, openxla/x
 openxla/xla#47381, openxla/xla#23934.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from app.analysis.suspects import Place, with_opcode
+from app.model.facts import Facts
+from app.model.report import Finding
+from app.rules.frame import Rule
 from app.rules.naming import suspecting
-from app.rules.telling import Story, Try, class_rule
+from app.rules.telling import Story, Try, diagnosis_of, tell
 from hlo_parser import Module
 
 _NO_TRITON_MATMULS = Try("Compile matmuls without Triton.", "--xla_gpu_enable_triton_gemm=false")
@@ -113,11 +116,25 @@ STORIES = {
     ),
 }
 
-RULE = class_rule(
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """One finding where the log speaks of the class, and no guess that the dump speaks against."""
+    diagnosis = diagnosis_of(facts, RULE.class_)
+    is_guess = diagnosis is not None and diagnosis.sign == "bare-death"
+    history = facts.failing
+    if is_guess and history is not None and not history.complete:
+        # Among the passes nothing but the timing of such fusions runs code made by Triton.
+        if next(_triton(history.last.module), None) is None:
+            return ()
+    return tell(facts, RULE.code, RULE.class_, STORIES)
+
+
+RULE = Rule(
     code="TRI001",
     slug="fusion-without-a-configuration",
     title="Triton code for a fusion cannot be made or chosen",
     class_="triton-autotune",
+    since="0.1.0",
     sources=(
         "xla/service/gpu/autotuning/gemm_fusion_autotuner.cc",
         "jax-ml/jax#16973",
@@ -125,5 +142,5 @@ RULE = class_rule(
         "openxla/xla#47381",
         "openxla/xla#23934",
     ),
-    stories=STORIES,
+    check=check,
 )

@@ -28,10 +28,14 @@ openxla/xla#47392.
 
 from collections.abc import Iterable
 
+from app.analysis.broken import circles
 from app.model.facts import Facts
 from app.model.report import Finding
+from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
+from app.rules.naming import Named
 from app.rules.telling import Story, Try, diagnosis_of, tell
+from hlo_parser import Module
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -41,6 +45,18 @@ def check(facts: Facts) -> Iterable[Finding]:
     if failure is not None and failure.failed_after == "pipeline-start":
         return tell(facts, RULE.code, RULE.class_, {"": _BROKEN_INPUT})
     return tell(facts, RULE.code, RULE.class_, STORIES)
+
+
+def _where_from(facts: Facts, _: tuple[Named, ...]) -> tuple[str, ...]:
+    """Which text first holds a circle, where the newest one does."""
+    history = facts.failing
+    if history is None or not _has_circle(history.last.module):
+        return ()
+    return (f"As for the circle: {in_words(history, first_with(history, _has_circle))}",)
+
+
+def _has_circle(module: Module) -> bool:
+    return next(circles(module), None) is not None
 
 
 _BROKEN_INPUT = Story(
@@ -80,7 +96,8 @@ STORIES = {
             "xla_gpu_collective_permute_decomposer_threshold",
             "xla_gpu_enable_latency_hiding_scheduler",
         ),
-        unknown=("which pass added the edge that closes the circle",),
+        unknown=("which pass closed the circle, where no text of the dump shows it",),
+        adds=_where_from,
     ),
     "": Story(
         title="XLA refuses an instruction that one of its passes made",

@@ -215,3 +215,21 @@ def test_passes_tell_of_the_flags_that_add_them() -> None:
         assert knowledge.pass_releases(name), name
         assert all(knowledge.flag_releases(flag) for flag in flags.split())
         assert source
+
+
+def test_what_passes_are_for() -> None:
+    purpose = knowledge.purpose_of_pass("collective-pipeliner")
+    assert purpose is not None
+    assert knowledge.purpose_of_pass("collective-pipeliner-backward") == purpose
+    assert knowledge.purpose_of_pass("gpu_scatter_expander") == "writes scatters as loops"
+    assert knowledge.purpose_of_pass("no-such-pass") is None
+    known = {row[0].replace("_", "-") for row in read_rows("passes_by_release.tsv.xz")}
+    bare = known | {name.removeprefix("gpu-").removeprefix("tpu-") for name in known}
+    # A pipeline that the scheduler is told by, and a pass whose directions alone are listed.
+    assert {name for name, _ in read_rows("passes_for_what.tsv")} - bare == {
+        "collective-pipeliner",
+        "scheduling",
+    }
+    for _, words in read_rows("passes_for_what.tsv"):
+        assert words[0].islower(), words
+        assert not words.endswith("."), words

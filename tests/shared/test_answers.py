@@ -102,7 +102,7 @@ FAILING = {
     "fail_p2p_cycle_pp__jax0.6.2": Answer(
         "VER001",
         "hlo-verifier",
-        None,
+        "latency-hiding-scheduler-preparation",
         "likely",
         [
             ("collective-permute.4-bwd-send-done", 30),
