@@ -6,6 +6,7 @@ from typing import Any
 
 from app.bundle import write_bundle
 from app.ingest import Progress
+from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
 from app.model.report import Report
 from app.report.verdict import verdict_of
@@ -31,6 +32,7 @@ def analyse_upload(
 
     Raises:
         InputError: the upload cannot be read or holds no XLA dump.
+        JobFailed: the disk is full (`no_space`).
     """
     question = Question(
         logs=tuple(Log(label, file=Path(file)) for label, file in logs),
@@ -47,7 +49,8 @@ def analyse_upload(
         tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None),
     )
     progress("bundle", 0, None)
-    write_bundle(Path(bundle), analysis.report, analysis.contents)
+    with room_told():
+        write_bundle(Path(bundle), analysis.report, analysis.contents)
     return summary_of(analysis.report)
 
 

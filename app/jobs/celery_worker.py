@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from app.jobs.leases import LEASE_S
 from app.jobs.worker import Worker
 from app.settings import settings_from_environment
 from app.store import Store
+
+_END_S = 15.0
 
 
 class _Slot:
@@ -66,7 +69,7 @@ def main() -> None:
 
     begun: Any = signals.worker_process_init
     begun.connect(open_slot)
-    _at_the_end_of(orders["life"], lambda: os.kill(os.getpid(), signal.SIGTERM))
+    _at_the_end_of(orders["life"], _end_all)
     app.worker_main(
         [
             "worker",
@@ -81,7 +84,14 @@ def main() -> None:
     )
 
 
-def _at_the_end_of(pipe: int, act: Any) -> None:
+def _end_all() -> None:
+    """Ask for an end, and make one: a main process that looks for its broker does not listen."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_END_S)
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _at_the_end_of(pipe: int, act: Callable[[], None]) -> None:
     def wait() -> None:
         while os.read(pipe, 1):
             pass

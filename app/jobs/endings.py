@@ -9,6 +9,7 @@ import signal
 import uuid
 
 from app.errors import AppError, JobFailed
+from app.jobs.room import NO_ROOM, NO_ROOM_NEXT
 from app.sandbox import Ending, Limits, Outcome
 from app.store import Problem
 
@@ -23,11 +24,7 @@ def problem_of(outcome: Outcome, limits: Limits, *, name: str) -> Problem:
 OWN_FAULTS = frozenset({"analysis_fault", "crashed", "killed", "worker_lost"})
 """Codes of endings that are no fault of the upload."""
 
-NO_SPACE = Problem(
-    code="no_space",
-    message="the server's disk has no room left for the report",
-    hint="Try again later, or tell whoever runs the server.",
-)
+NO_SPACE = Problem(code="no_space", message=NO_ROOM, hint=NO_ROOM_NEXT)
 
 
 def problem_from(error: AppError) -> Problem:

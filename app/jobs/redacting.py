@@ -14,6 +14,7 @@ import msgspec
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
 from app.jobs.analysis import summary_of
+from app.jobs.room import room_told
 from app.model.dump import ProgramFile
 from app.report.redact import Choice, Preview, Redactor, Replaced
 
@@ -38,8 +39,9 @@ def redact_report(
 
     Raises:
         NotFound, BadArchive: as `Bundle.open`.
+        JobFailed: the disk is full (`no_space`).
     """
-    with Bundle.open(Path(source)) as opened:
+    with Bundle.open(Path(source)) as opened, room_told():
         if not redaction["redact"]:
             report = opened.report()
             write_texts(Path(bundle), report, _as_they_are(opened), _program_of(opened))

@@ -6,7 +6,6 @@ is written when the database is back. What is written is fenced, so a job that w
 meanwhile is left alone.
 """
 
-import errno
 import logging
 import shutil
 import threading
@@ -19,6 +18,7 @@ from app.jobs.budget import limits_for, portable_settings
 from app.jobs.children import run_prepared
 from app.jobs.endings import NO_SPACE, problem_of
 from app.jobs.leases import LEASE_S, RENEW_S
+from app.jobs.room import FULL
 from app.jobs.runner import FIRST_RESULT, MOST_FIRST_RESULTS
 from app.sandbox import ChildLost, Ending, Limits, Outcome
 from app.settings import Settings
@@ -32,7 +32,6 @@ REDACTION = "app.jobs.redacting:redact_report"
 REPLAY = "app.jobs.replaying:replay_upload"
 
 _RETRY_S = 1.0
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Worker:
@@ -86,7 +85,7 @@ class Worker:
         try:
             folder = self._store.scratch(f"{claimed.id}-{claimed.attempt}")
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in FULL:
                 raise
             self._store.jobs.fail(claimed, NO_SPACE, now=time.time())
             return

@@ -1,17 +1,22 @@
+import errno
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.errors import JobFailed
 from app.jobs.budget import limits_for
 from app.jobs.local import SMALL_BYTES, LocalRunner
+from app.jobs.room import room_told
 from app.settings import Settings
 from app.store import (
     NewReport,
@@ -312,3 +317,31 @@ def test_a_child_loads_the_analysis_and_nothing_of_the_server() -> None:
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
+
+
+def full_database(path: Path) -> None:
+    with closing(sqlite3.connect(path / "db")) as connection:
+        connection.execute("PRAGMA max_page_count = 2")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("INSERT INTO t VALUES (zeroblob(1000000))")
+
+
+def full_disk(path: Path) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+
+@pytest.mark.parametrize("write", [full_disk, full_database])
+def test_a_full_disk_is_no_fault_of_the_analysis(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    with pytest.raises(JobFailed) as caught, room_told():
+        write(tmp_path)
+    assert caught.value.code == "no_space"
+
+
+def test_other_faults_of_a_disk_stay_what_they_are() -> None:
+    with pytest.raises(OSError, match="denied"), room_told():
+        raise PermissionError(errno.EACCES, "denied")
+    with pytest.raises(sqlite3.OperationalError), room_told():
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("SELECT * FROM nothing")
