@@ -6,7 +6,7 @@ stands in its own room; here they are put in order.
 
 import gc
 import re
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -29,8 +29,7 @@ from app.analysis.meshes import find_meshes
 from app.analysis.policy import hold_against
 from app.analysis.policy_file import Check
 from app.analysis.program_lines import program_lines
-from app.analysis.ranks import Name as RankModuleName
-from app.analysis.ranks import RankFacts, compare_ranks, histories, read_rank
+from app.analysis.ranks import compare_loaded
 from app.analysis.source_repair import SourceRepairer, source_coverage
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import WorkReader, measure_work
@@ -50,15 +49,12 @@ from app.model.facts import Facts, LoopHistory, MemoryProfile
 from app.model.mesh import Mesh
 from app.model.policy import PolicyResult
 from app.model.ranks import RankComparison
-from app.model.report import Collective, Coverage, Input, Module, Report, Tool
+from app.model.report import Collective, Coverage, Environment, Input, Module, Report, Tool
 from app.model.work import Work
 from app.report.first_words import words_of_facts, words_of_input
 from app.rules.frame import run_rules
 from app.settings import Settings
 from app.views.comparison import ComparisonView, comparison_view
-
-# Ranks whose texts are kept to name what differs; those of more kinds are read again.
-_MOST_KEPT = 4
 
 _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
@@ -329,24 +325,14 @@ def compare_rank_dumps(
         InputError: one of them cannot be read or is no dump.
     """
 
-    def load(path: Path) -> DumpContents:
-        return load_dump(path, settings=settings, name=str(path), progress=progress)
-
-    facts: list[RankFacts] = []
-    kept: dict[int, DumpContents] = {}
-    kinds: set[Hashable] = set()
-    for rank, path in sorted(ranks.items()):
-        contents = load(path)
+    def load(rank: int) -> tuple[Sequence[ModuleHistory], Environment]:
+        path = ranks[rank]
+        contents = load_dump(path, settings=settings, name=str(path), progress=progress)
         environment = environment_of(contents, LogFacts(), flags={}, release=None)
-        facts.append(read_rank(rank, str(path), contents, environment))
-        if facts[-1].kind not in kinds and len(kept) < _MOST_KEPT:
-            kept[rank] = contents
-        kinds.add(facts[-1].kind)
+        return contents.modules, environment
 
-    def texts(rank: int, name: RankModuleName) -> ModuleHistory:
-        return histories(kept.get(rank) or load(ranks[rank]))[name]
-
-    return compare_ranks(facts, texts, this_tool())
+    names = {rank: str(path) for rank, path in ranks.items()}
+    return compare_loaded(names, load, this_tool())
 
 
 def this_tool() -> Tool:

@@ -1,8 +1,9 @@
 """The dumps of N ranks compared: who has other graphs, and who begins collectives in another order.
 
-A rank is read once (`read_rank`) into digests and lists of collectives, and its texts may be
-dropped then, but for one rank of each kind: `compare_ranks` asks for those to name the first
-instruction that differs. Most ranks with one kind of graphs are taken to be right.
+A rank is read once (`read_rank`) into digests and lists of collectives, and its texts are dropped
+then, but for one rank of each of the first kinds: those name the first instruction that differs.
+Most ranks with one kind of graphs are taken to be right. Where the ranks come from, dumps or
+reports, is the caller's matter.
 """
 
 from collections import defaultdict
@@ -23,7 +24,7 @@ from app.analysis.ranks_order import (
     share_devices,
 )
 from app.analysis.ranks_verdict import ranks_verdict
-from app.model.dump import DumpContents, ModuleHistory, PassDump
+from app.model.dump import ModuleHistory, PassDump
 from app.model.ranks import (
     ACROSS_GROUPS,
     CollectiveStep,
@@ -39,9 +40,14 @@ from app.model.ranks import (
 from app.model.report import Environment, Tool
 
 _ABOUT_DUMPS = "xla_dump_"
+# Ranks whose texts are kept to name what differs; those of more kinds are read again.
+_MOST_KEPT = 4
 
 Name = tuple[str, int]
 """A module over all ranks: its name, and which of several of that name."""
+
+Load = Callable[[int], tuple[Sequence[ModuleHistory], Environment]]
+"""The modules of a rank, the user's first, and what is known of its run."""
 
 Texts = Callable[[int, Name], ModuleHistory]
 """The history of a module of a rank that stands for others."""
@@ -73,28 +79,48 @@ class RankFacts:
         return tuple((name, texts.digests) for name, texts in self.modules.items())
 
 
-def read_rank(rank: int, name: str, contents: DumpContents, environment: Environment) -> RankFacts:
+def compare_loaded(names: Mapping[int, str], load: Load, tool: Tool) -> RankComparison:
+    """The ranks of these numbers and names; one is loaded at a time. Raises as `load`."""
+    facts: list[RankFacts] = []
+    kept: dict[int, Sequence[ModuleHistory]] = {}
+    kinds: set[Hashable] = set()
+    for rank, name in sorted(names.items()):
+        modules, environment = load(rank)
+        facts.append(read_rank(rank, name, modules, environment))
+        if facts[-1].kind not in kinds and len(kept) < _MOST_KEPT:
+            kept[rank] = modules
+        kinds.add(facts[-1].kind)
+
+    def texts(rank: int, name: Name) -> ModuleHistory:
+        return histories(kept[rank] if rank in kept else load(rank)[0])[name]
+
+    return compare_ranks(facts, texts, tool)
+
+
+def read_rank(
+    rank: int, name: str, modules: Sequence[ModuleHistory], environment: Environment
+) -> RankFacts:
     """The facts of one rank; autotuning fragments come and go and are left out."""
     canonicalizer = Canonicalizer()
-    modules: dict[Name, RankTexts] = {}
-    for key, history in histories(contents).items():
+    found: dict[Name, RankTexts] = {}
+    for key, history in histories(modules).items():
         last = history.last.module
         sequence = collective_sequence(last)
-        modules[key] = RankTexts(
+        found[key] = RankTexts(
             role=history.role,
             digests=tuple(canonicalizer.of_module(dump.module).text for dump in history.dumps),
             sequence=sequence,
             overlaps=find_overlaps(history.name, last, sequence),
             unparsed=sum(len(dump.module.unparsed) for dump in history.dumps),
         )
-    return RankFacts(rank, name, environment, modules)
+    return RankFacts(rank, name, environment, found)
 
 
-def histories(contents: DumpContents) -> dict[Name, ModuleHistory]:
-    """The modules of a dump by name and place among those of one name, the user's first."""
+def histories(modules: Sequence[ModuleHistory]) -> dict[Name, ModuleHistory]:
+    """The modules by name and place among those of one name, the user's first."""
     counts: defaultdict[str, int] = defaultdict(int)
     found: dict[Name, ModuleHistory] = {}
-    for history in contents.modules:
+    for history in modules:
         if history.role != "autotuning" and history.dumps:
             found[history.name, counts[history.name]] = history
             counts[history.name] += 1

@@ -1,10 +1,9 @@
 """`hloscope compare A B ...`: what differs between two dumps, or between the ranks of one run."""
 
 import argparse
-import re
-from collections.abc import Sequence
 from pathlib import Path
 
+from app.analysis.ranks_numbers import rank_numbers
 from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
 from app.cli.output import console_for_report, write_json
@@ -16,8 +15,6 @@ from app.report.comparison_text import print_sheet
 from app.service import Question, compare_dumps, compare_rank_dumps
 from app.settings import Settings
 from app.views.comparison import ComparisonView
-
-_USUAL_NAMES = r"(?:rank|process|proc|host|worker|task|node)[-_.]?(\d{1,9})"
 
 
 def add_parser(commands: Commands) -> None:
@@ -72,33 +69,3 @@ def _question(arguments: argparse.Namespace, side: str) -> Question:
     given = vars(arguments)
     logs: list[str] = given[f"log_{side}"]
     return Question(logs=tuple(map(log_of, logs)), flags=text_or_file(given[f"flags_{side}"]))
-
-
-def rank_numbers(names: Sequence[str], pattern: str | None) -> tuple[int, ...]:
-    """The number of each rank, by its name; the order given where the names do not tell.
-
-    Raises:
-        UsageError: `pattern` is no regular expression with a group, or does not number the names.
-    """
-    try:
-        number = re.compile(_USUAL_NAMES if pattern is None else pattern)
-    except re.error as error:
-        raise UsageError(f"no regular expression: {error}", place="--rank-pattern") from error
-    if not number.groups:
-        raise UsageError(
-            "the pattern has no group",
-            place="--rank-pattern",
-            next_step=r"Put the number into brackets, as in rank(\d+).",
-        )
-    matches = [list(number.finditer(name)) for name in names]
-    words = [found[-1][1] if found else "" for found in matches]
-    numbers = tuple(int(word) for word in words if word and word.isdecimal() and word.isascii())
-    if len(numbers) == len(set(numbers)) == len(names):
-        return numbers
-    if pattern is not None:
-        raise UsageError(
-            "the pattern does not give each dump a number of its own",
-            place="--rank-pattern",
-            next_step="Its first group must match digits that differ from name to name.",
-        )
-    return tuple(range(len(names)))

@@ -10,6 +10,7 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from app.model.ranks import RankComparison
 from app.model.report import Collective, Dump, Finding, Loop, Report
 from app.report.redact import Preview
 from app.views.comparison import ComparisonView
@@ -23,6 +24,7 @@ _DESCRIBED = (
     Report,
     LoopView,
     ComparisonView,
+    RankComparison,
     PassDiff,
     PassText,
     SearchResult,

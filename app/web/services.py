@@ -14,6 +14,7 @@ from app.jobs.endings import OWN_FAULTS
 from app.jobs.runner import Runner
 from app.settings import Settings
 from app.store import Attachment, Problem, ReportRow, Store
+from app.web.made_once import MadeOnce
 from app.web.rates import Rate, Slots
 from app.web.readings import Readings
 from app.web.shelf import Shelf
@@ -37,6 +38,9 @@ class Services:
     sample_folders: dict[str, Path] = field(default_factory=dict[str, Path])
     shelf: Shelf = field(default_factory=Shelf)
     readings: Readings = field(default_factory=Readings)
+    comparisons: MadeOnce[tuple[str, ...], bytes] = field(
+        default_factory=lambda: MadeOnce(64 << 20)
+    )
     upload_slots: Slots = field(default_factory=lambda: Slots(6, 40, "uploads"))
     # Held for an upload and not for an address: parts that come at once would be mixed.
     part_slots: Slots = field(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.ranks_numbers import rank_numbers
 from app.analysis.ranks_order import by_communicator, collective_sequence
-from app.cli.compare import rank_numbers
 from app.errors import UsageError
 from app.model.ranks import ACROSS_GROUPS, RankComparison
 from app.service import compare_rank_dumps

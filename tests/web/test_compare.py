@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from analysis.test_ranks import REORDERED, STEP
+from app.service import compare_rank_dumps
 from app.settings import Settings
 from app.web import create_app
+from app.web.comparing import MAX_RANKS
 from samples import load_sample
 from web.asking import HLO, tar_of
 
@@ -82,7 +86,7 @@ def test_other_sites_may_not_ask(server: TestClient, two: tuple[str, str]) -> No
 def test_the_page_asks_which_and_then_tells(server: TestClient, two: tuple[str, str]) -> None:
     form = server.get("/compare")
     assert form.status_code == 200
-    assert "Compare two reports" in form.text
+    assert "<h1>Compare reports</h1>" in form.text
     page = server.get("/compare", params={"a": two[0], "b": two[1]}).text
     verdict = answer(server, *two)["comparison"]["verdict"]
     assert re.findall(r"<h1>(.*?)</h1>", page, re.S) == [verdict.replace("'", "&#39;")]
@@ -104,3 +108,102 @@ def test_names_are_shown_as_text(server: TestClient) -> None:
     assert "<script>" not in page
     asked = server.get("/compare", params={"a": "<img src=x>", "b": ""}).text
     assert "<img src=x>" not in page + asked
+
+
+LAST = "module_0000.jit_step.sm_9.0_gpu_after_optimizations.txt"
+
+
+@pytest.fixture(scope="module")
+def ranks(server: TestClient) -> list[str]:
+    """Three ranks of one run, of which the one in the middle begins collectives the other way."""
+    made = [
+        server.put(f"{REPORTS}/{name}.tar.gz?wait=120", content=tar_of({LAST: text.encode()}))
+        for name, text in (("rank7", STEP), ("rank3", REORDERED), ("rank5", STEP))
+    ]
+    return [each.json()["id"] for each in made]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_three_reports_are_the_ranks_of_a_run(
+    server: TestClient, ranks: list[str], method: str
+) -> None:
+    answer = server.request(method, f"{COMPARE}/ranks", params={"report": ranks})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert [rank["rank"] for rank in found["ranks"]] == [3, 5, 7]
+    assert found["is_hlo_the_cause"] is True
+    assert found["orders"][0]["ranks"] == [3]
+    assert found["verdict"].startswith("Rank 3 begins reduce.3")
+
+
+def test_the_server_says_of_ranks_what_the_terminal_says(
+    server: TestClient, ranks: list[str], tmp_path: Path
+) -> None:
+    dumps = {7: STEP, 3: REORDERED, 5: STEP}
+    for number, text in dumps.items():
+        folder = tmp_path / f"rank{number}"
+        folder.mkdir()
+        (folder / LAST).write_text(text)
+    paths = {number: tmp_path / f"rank{number}" for number in dumps}
+    told = compare_rank_dumps(paths, Settings(data_dir=tmp_path / "data"))
+    found = server.get(f"{COMPARE}/ranks", params={"report": ranks}).json()
+    assert found["verdict"] == told.verdict
+    assert [each["devices"] for each in found["communicators"]] == [
+        list(each.devices) for each in told.communicators
+    ]
+
+
+def test_the_page_takes_more_than_two(server: TestClient, ranks: list[str]) -> None:
+    a, b, c = ranks
+    page = server.get("/compare", params={"a": a, "b": f"/r/{b}", "c": c})
+    assert page.status_code == 200
+    assert "RANKS DIFFER" in page.text
+    assert "Rank 3 begins reduce.3" in page.text
+    for name, report in zip("abc", ranks, strict=True):
+        assert f'href="/r/{report}">Report {name}</a>' in page.text
+    assert server.get("/compare", params={"a": a, "b": b, "more": f"  {c} "}).text == page.text
+
+
+def test_equal_ranks_are_said_to_agree(server: TestClient, ranks: list[str]) -> None:
+    found = server.get(f"{COMPARE}/ranks", params={"report": [ranks[0], ranks[2]]}).json()
+    assert found["is_hlo_the_cause"] is False
+    assert found["verdict"].startswith("The HLO is not the cause: all 2 ranks")
+
+
+@pytest.mark.parametrize("count", [0, 1, MAX_RANKS + 1])
+def test_ranks_are_two_at_least_and_not_too_many(server: TestClient, count: int) -> None:
+    answer = server.get(f"{COMPARE}/ranks", params={"report": ["x" * 32] * count})
+    assert answer.status_code == 422
+    assert set(answer.json()) == {"error"}
+
+
+def test_the_page_takes_not_too_many(server: TestClient, ranks: list[str]) -> None:
+    more = " ".join([ranks[0]] * MAX_RANKS)
+    page = server.get("/compare", params={"a": ranks[0], "b": ranks[1], "more": more})
+    assert page.status_code == 400
+
+
+def test_an_answer_is_made_once(
+    server: TestClient, two: tuple[str, str], ranks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask() -> list[bytes]:
+        return [
+            server.post(COMPARE, params={"a": two[0], "b": two[1]}).content,
+            server.get(f"{COMPARE}/ranks", params={"report": ranks}).content,
+        ]
+
+    before = ask()
+    for name in ("compare_reports_in_child", "compare_ranks_in_child"):
+        monkeypatch.delattr(f"app.web.comparing.{name}")
+    assert ask() == before
+    assert server.get("/compare", params={"a": two[0], "b": two[1]}).status_code == 200
+
+
+def test_an_answer_that_is_kept_is_not_for_a_report_that_is_gone(server: TestClient) -> None:
+    dump = tar_of({LAST: STEP.encode()})
+    made = [server.put(f"{REPORTS}?wait=120", content=dump).json() for _ in range(3)]
+    params = {"report": [each["id"] for each in made]}
+    assert server.get(f"{COMPARE}/ranks", params=params).status_code == 200
+    token = {"authorization": f"Bearer {made[1]['delete_token']}"}
+    assert server.delete(f"{REPORTS}/{made[1]['id']}", headers=token).status_code == 204
+    assert server.get(f"{COMPARE}/ranks", params=params).status_code == 404
