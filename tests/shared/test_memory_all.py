@@ -11,7 +11,7 @@ from app.model.facts import MemoryProfile
 from hlo_parser import Module
 from shared.final_texts import NAMES, final_contents
 
-# No buffer assignment as text: died before it, dumped as proto, or kept in part.
+# No buffer assignment: died before it, or kept in part.
 WITHOUT = frozenset(
     name
     for name in NAMES
@@ -22,9 +22,10 @@ WITHOUT = frozenset(
         "fail_cycle_nocallinliner__jax0.10.2",
         "fail_hlo_bad_target__jax0.10.2",
         "fail_p2p_cycle_pp__jax0.6.2",
-        "gpt_dp_tp_proto__cpu_jax0.10.2",
     )
 )
+# The assignment stands in the proto; live ranges are text only.
+WITHOUT_LIVE_RANGES = {"gpt_dp_tp_proto__cpu_jax0.10.2"}
 
 
 @cache
@@ -87,7 +88,9 @@ def test_what_lives_at_xlas_own_peak_adds_up_to_its_last_figure(name: str) -> No
     for profile in profiles:
         memory = profile.memory
         stated = memory.stated_peak
-        assert stated is not None
+        assert (stated is None) == (memory.module not in live) == (name in WITHOUT_LIVE_RANGES)
+        if stated is None:
+            continue
         assert stated.instruction is not None or stated.position == len(
             live[memory.module].sequence
         )
