@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ["requirements.lock", "requirements-test.lock"]
+LOCKS = ["requirements.lock", "requirements-test.lock", "requirements-scale.lock"]
 REQUIREMENT = re.compile(r"([a-z0-9-]+)==[0-9][^ ]*(?: ; [^\\]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 
@@ -45,7 +45,14 @@ def test_locks_hold_every_declared_dependency() -> None:
     assert runtime | test <= locked_names("requirements-test.lock")
 
 
+def test_the_lock_of_the_image_takes_its_pins_from_the_tested_ones() -> None:
+    scale, test = (
+        (ROOT / lock).read_text(encoding="utf-8").splitlines() for lock in reversed(LOCKS[1:])
+    )
+    assert set(scale) <= set(test)
+
+
 def test_test_lock_extends_the_runtime_lock() -> None:
-    runtime, test = ((ROOT / lock).read_text(encoding="utf-8").splitlines() for lock in LOCKS)
+    runtime, test = ((ROOT / lock).read_text(encoding="utf-8").splitlines() for lock in LOCKS[:2])
     pins = {line for line in runtime if REQUIREMENT.fullmatch(line)}
     assert pins <= set(test)
