@@ -11,7 +11,9 @@ from pathlib import Path, PurePosixPath
 from app.model.report import Report, Source
 from app.model.source_lines import ProgramText, Snippet, SourceLines
 
-_CONTEXT = 2
+CONTEXT_LINES = 2
+"""Lines shown before and after a place."""
+
 _MAX_FILE_BYTES = 4 << 20
 
 
@@ -55,10 +57,10 @@ def _snippet(source: Source, folders: Sequence[Path]) -> Snippet | None:
     for path in _candidates(source.file, folders):
         lines = _lines_of(path)
         if 1 <= source.line <= len(lines):
-            first = max(1, source.line - _CONTEXT)
+            first = max(1, source.line - CONTEXT_LINES)
             return Snippet(
                 first_line=first,
-                lines=tuple(lines[first - 1 : source.line + _CONTEXT]),
+                lines=tuple(lines[first - 1 : source.line + CONTEXT_LINES]),
                 file=str(path),
             )
     return None

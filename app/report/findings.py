@@ -7,6 +7,7 @@ shown of a culprit or a line of evidence is taken from the finding itself and th
 import itertools
 import re
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
 from app.model.source_lines import Snippet, SourceLines
@@ -45,11 +46,17 @@ _THREAD = re.compile(r"([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100})#(\d{1,9})")
 
 
 def finding_views(
-    report: Report, source_lines: SourceLines, *, outside_links: bool, text_links: TextLinks
+    report: Report,
+    source_lines: SourceLines,
+    *,
+    outside_links: bool,
+    text_links: TextLinks,
+    server: str = "",
 ) -> Rows[FindingView]:
     """All findings; links to public threads only where the page may have outside addresses.
 
-    `text_links` are the addresses of texts in the page, by file, to which a line number is added.
+    `text_links` are the addresses of texts in the page, by file, to which a line number is added;
+    `server` is the report's own address, below which graphs and lines have pages.
     """
     passes = {
         (module.id, position): numbered_pass(dump)
@@ -58,7 +65,7 @@ def finding_views(
     }
     findings = ranked_findings(report)
     views = tuple(
-        _finding_view(position, finding, passes, source_lines, outside_links, text_links)
+        _finding_view(position, finding, passes, source_lines, outside_links, text_links, server)
         for position, finding in enumerate(findings[:MAX_FINDINGS])
     )
     return rows_of(views, total=len(findings), first=FIRST_FINDINGS, most=MAX_FINDINGS)
@@ -71,6 +78,7 @@ def _finding_view(
     source_lines: SourceLines,
     outside_links: bool,
     text_links: TextLinks,
+    server: str,
 ) -> FindingView:
     return FindingView(
         anchor=f"finding-{position + 1}",
@@ -83,7 +91,7 @@ def _finding_view(
         title=finding.title,
         paragraphs=tuple(part for part in finding.message.split("\n") if part.strip()),
         culprits=rows_of(
-            tuple(_culprit_view(item, passes, source_lines) for item in finding.culprits),
+            tuple(_culprit_view(item, passes, source_lines, server) for item in finding.culprits),
             first=MAX_LISTED,
             most=MAX_LISTED,
         ),
@@ -114,7 +122,10 @@ def _finding_view(
 
 
 def _culprit_view(
-    culprit: Culprit, passes: dict[tuple[str, int], str], source_lines: SourceLines
+    culprit: Culprit,
+    passes: dict[tuple[str, int], str],
+    source_lines: SourceLines,
+    server: str,
 ) -> CulpritView:
     source = culprit.source
     name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or ""
@@ -142,7 +153,32 @@ def _culprit_view(
         ),
         snippet=_snippet_view(snippet, source.line) if snippet and source else (),
         snippet_file=snippet.file if snippet else "",
+        line_href=_line_href(culprit, server),
+        graph_href=_instruction_href(culprit, server, "graph"),
+        history_href=_instruction_href(culprit, server, "history"),
     )
+
+
+def _line_href(culprit: Culprit, server: str) -> str:
+    if not server or culprit.source is None:
+        return ""
+    source = culprit.source
+    query = {"module": culprit.module or "", "file": source.file, "line": source.line}
+    return f"{server}/source?{urlencode(query, errors='replace')}#L{source.line}"
+
+
+def _instruction_href(culprit: Culprit, server: str, page: str) -> str:
+    if not (server and culprit.instruction and culprit.computation):
+        return ""
+    if culprit.module is None or culprit.dump is None:
+        return ""
+    query = {
+        "module": culprit.module,
+        "text": culprit.dump,
+        "computation": culprit.computation,
+        "instruction": culprit.instruction,
+    }
+    return f"{server}/{page}?{urlencode(query, errors='replace')}"
 
 
 def _where(culprit: Culprit, standing: str) -> str:

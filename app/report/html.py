@@ -55,6 +55,7 @@ class PageLinks:
     report: str = ""
     json: str = ""
     markdown: str = ""
+    offline: str = ""
 
 
 NO_LINKS = PageLinks()
@@ -113,6 +114,7 @@ def page_of(
             source_lines,
             outside_links=not offline,
             text_links=_text_links(shown) if comparable else {},
+            server="" if offline else links.report,
         ),
         timelines=timelines,
         timelines_note=note,
@@ -130,6 +132,7 @@ def page_of(
         environment=environment_view(shown.environment),
         json_href=links.json,
         markdown_href=links.markdown,
+        offline_href=links.offline,
         data={
             "markdown": markdown_of(shown),
             "thread": thread_of(shown),

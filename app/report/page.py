@@ -85,6 +85,9 @@ class CulpritView:
     frames: tuple[str, ...]
     snippet: tuple[SourceLineView, ...]
     snippet_file: str
+    line_href: str = ""
+    graph_href: str = ""
+    history_href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,4 +388,5 @@ class Page:
     environment: EnvironmentView
     json_href: str
     markdown_href: str
+    offline_href: str
     data: dict[str, object]

@@ -13,8 +13,6 @@ from starlette.responses import (
 )
 
 from app.errors import NotFound
-from app.ingest.source_lines import read_source_lines
-from app.model.source_lines import NO_SOURCE_LINES
 from app.report.html import PageLinks, report_page
 from app.report.markdown import report_markdown
 from app.rules.pages import rule_page, rule_pages
@@ -22,6 +20,7 @@ from app.store import ReportRow
 from app.web.callers import caller_of
 from app.web.intake import take_upload
 from app.web.ownership import forget_owner, remember_owner, site_of, token_of_browser
+from app.web.program import folders_of, lines_of_findings
 from app.web.reference import api_reference
 from app.web.rendering import Site, binary_size, render
 from app.web.rights import delete_report_of
@@ -90,13 +89,17 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
     if not row.attached("bundle"):
         return _job_page(services, row, report_id, site)
     here = f"/r/{report_id}"
-    folders = services.own_folders.get(report_id)
     with open_bundle(services, row) as bundle:
         shown = bundle.report()
         page = report_page(
             shown,
-            links=PageLinks(report=here, json=f"{here}/report.json", markdown=f"{here}/report.md"),
-            source_lines=read_source_lines(shown, folders) if folders else NO_SOURCE_LINES,
+            links=PageLinks(
+                report=here,
+                json=f"{here}/report.json",
+                markdown=f"{here}/report.md",
+                offline=f"/api/v1/reports/{report_id}/report.html",
+            ),
+            source_lines=lines_of_findings(shown, bundle, folders_of(services, report_id)),
             base_context={"site": site},
         )
     return HTMLResponse(page)

@@ -1,8 +1,5 @@
 """Pages of a report beside its own: the program and memory, one address each below the report's."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -10,14 +7,11 @@ from starlette.responses import HTMLResponse
 
 from app.bundle import Bundle
 from app.errors import NotFound
-from app.ingest.source_lines import read_program
 from app.model.report import Report
-from app.model.source_lines import ProgramText
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
-from app.report.wording import file_name
-from app.views.source_files import matching_file
 from app.views.source_view import SourceReading, SourceText
+from app.web.program import folders_of, program_text
 from app.web.rendering import Site
 from app.web.services import Services, services_of
 from app.web.texts import InReader, module_with_texts
@@ -63,40 +57,16 @@ def source(
             report,
             place,
             found,
-            _program_text(bundle, _folders_of(services, report_id), _named_files(report, found)),
+            program_text(bundle, folders_of(services, report_id), _named_files(report, found)),
             base_context={"site": Site()},
         )
     return HTMLResponse(page)
-
-
-def _folders_of(services: Services, report_id: str) -> tuple[Path, ...]:
-    """Where source files may be looked up: the owner's folders, or that of a sample."""
-    sample = services.sample_folders.get(report_id)
-    return services.own_folders.get(report_id, () if sample is None else (sample,))
 
 
 def _named_files(report: Report, found: SourceText | None) -> frozenset[str]:
     """The files that the report or the text itself names; an address may name any."""
     lines = (file.file for program in report.programs for file in program.files)
     return frozenset(lines) | {file for file, _ in (found.figures if found else ())}
-
-
-def _program_text(
-    bundle: Bundle, folders: Sequence[Path], named: Collection[str]
-) -> Callable[[str], ProgramText | None]:
-    """Finds the text of a file: from the upload, else, where it is `named`, from folders nearby."""
-
-    def text_of(file: str) -> ProgramText | None:
-        names = bundle.program_names()
-        position = matching_file(file, names)
-        if position is not None:
-            lines = tuple(bundle.program_text(position).splitlines())
-            return ProgramText(lines, f"{names[position]} of the upload")
-        found = read_program([file], folders).get(file) if folders and file in named else None
-        # Where it lies on this server is nobody's business but its owner's, who knows.
-        return None if found is None else replace(found, origin=f"{file_name(file)} on this server")
-
-    return text_of
 
 
 def _text_of(services: Services, bundle: Bundle, place: SourcePlace) -> SourceText:

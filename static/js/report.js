@@ -57,6 +57,18 @@ function offerCopy(id, text) {
   });
 }
 
+/** The address of the report itself: what is chosen in the page is not meant. */
+function offerLink() {
+  const button = document.getElementById("copy-link");
+  const status = document.getElementById("copy-status");
+  if (!button || !status) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const copied = await copyText(location.origin + location.pathname);
+    status.textContent = copied ? "Copied." : "The browser refused to copy.";
+  });
+}
+
 /** Folds the rows that a table shows only when asked, and unfolds them on a click. */
 function foldTables() {
   for (const button of document.querySelectorAll("button[aria-controls]")) {
@@ -92,6 +104,7 @@ if (data) {
   offerCopy("copy-markdown", data.markdown);
   offerCopy("copy-thread", data.thread);
 }
+offerLink();
 foldTables();
 openTarget();
 addEventListener("hashchange", openTarget);
