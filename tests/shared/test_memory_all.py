@@ -24,8 +24,8 @@ WITHOUT = frozenset(
         "fail_p2p_cycle_pp__jax0.6.2",
     )
 )
-# The assignment stands in the proto; live ranges are text only.
-WITHOUT_LIVE_RANGES = {"gpt_dp_tp_proto__cpu_jax0.10.2"}
+# The assignment stands in the proto, which states neither a total nor a peak.
+WITHOUT_FIGURES = {"gpt_dp_tp_proto__cpu_jax0.10.2"}
 
 
 @cache
@@ -49,7 +49,8 @@ def test_totals_are_those_of_the_memory_report_and_of_the_assignment(name: str) 
         if entry.total_bytes is not None
     }
     for memory in (profile.memory for profile in profiles):
-        assert memory.total_bytes == stated[memory.module]
+        if name not in WITHOUT_FIGURES:
+            assert memory.total_bytes == stated[memory.module]
         assert sum(space.bytes for space in memory.spaces) == memory.total_bytes
         assert sum(memory.reserved.values()) == memory.spaces[0].bytes
         report = reports.get(memory.module)
@@ -88,7 +89,7 @@ def test_what_lives_at_xlas_own_peak_adds_up_to_its_last_figure(name: str) -> No
     for profile in profiles:
         memory = profile.memory
         stated = memory.stated_peak
-        assert (stated is None) == (memory.module not in live) == (name in WITHOUT_LIVE_RANGES)
+        assert (stated is None) == (name in WITHOUT_FIGURES)
         if stated is None:
             continue
         assert stated.instruction is not None or stated.position == len(
