@@ -64,6 +64,7 @@ def add_parser(commands: Commands) -> None:
     limits.add_argument("--jobs", type=int, default=0, metavar="N", help="compiles at once")
     tools = parser.add_argument_group("releases to compile with")
     tools.add_argument("--install", metavar="RELEASE", help="install one, and do nothing else")
+    tools.add_argument("--tpu", action="store_true", help="install libtpu with it")
     tools.add_argument("--list", action="store_true", help="those that are installed")
     parser.set_defaults(run=run)
 
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             print(release)
         return 0
     if arguments.install:
-        return _install(root, arguments.install)
+        return _install(root, arguments.install, tpu=arguments.tpu)
     if arguments.path is None:
         raise UsageError("no dump to replay", next_step="hloscope replay DUMP --release R")
     question = Question(
@@ -196,10 +197,10 @@ def _prove(arguments: argparse.Namespace, session: Session) -> int:
     return int(baseline is not None and baseline.kind != Kind.COMPILES)
 
 
-def _install(root: Path, release: str) -> int:
-    packages = ", ".join(packages_of(release))
+def _install(root: Path, release: str, *, tpu: bool) -> int:
+    packages = ", ".join(packages_of(release, tpu=tpu))
     complain(f"installs into {root}, about {GIGABYTES:.0f} GB: {packages}")
-    made = install(root, release)
+    made = install(root, release, tpu=tpu)
     print(f"jaxlib {made.release} is ready for replays")
     return 0
 

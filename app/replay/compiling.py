@@ -17,6 +17,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from app.errors import NotFound
 from app.ingest.log import read_log
 from app.knowledge.flags import flag_known_in
 from app.replay.subject import Subject
@@ -37,6 +38,8 @@ _NO_MEMORY = (
     "LLVM ERROR: out of memory",
 )
 _UNKNOWN_FLAG = "Unknown flag"
+# Flags that its own library reads, from a variable of its own.
+_OF_LIBTPU = ("--xla_tpu_", "--xla_jf_", "--xla_sc_", "--xla_vf_", "--xla_msa_")
 # What no module is to blame for: part of the message, and what is said of it.
 _REFUSALS = {
     # xla/service/gpu/autotuner_util.cc
@@ -126,7 +129,16 @@ def compile_once(
         budget: the limits of the process.
         signature: that of the failure looked for; empty: any failure is `another failure`.
         keep: a folder that takes the log, and XLA's dump of every pass.
+
+    Raises:
+        NotFound: the module is for TPUs, and the toolchain has no library for them.
     """
+    if subject.backend == "TPU" and not tool.has_tpu:
+        raise NotFound(
+            f"jaxlib {tool.release} is installed without libtpu",
+            next_step=f"hloscope replay --install {tool.release} --tpu",
+            code="toolchain",
+        )
     known, dropped = flags_for(tool.release, flags)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as scratch:
@@ -263,7 +275,12 @@ def _tail(log: Path) -> str:
 
 
 def _target(tool: Toolchain, subject: Subject) -> str:
-    """The target config for a topology without devices; none where the stand-in shows devices."""
+    """What devices are described: by a target config, or for TPUs the name of a topology.
+
+    Nothing where the stand-in shows devices.
+    """
+    if subject.backend == "TPU":
+        return subject.target or slice_of(subject.devices)
     if subject.backend != "GPU" or tool.adapter.needs_driver:
         return ""
     text = subject.target or files("app.replay").joinpath("h100.pbtxt").read_text("utf-8")
@@ -271,6 +288,14 @@ def _target(tool: Toolchain, subject: Subject) -> str:
         return text
     # The parser of these releases refuses a field that it does not know.
     return "\n".join(line for line in text.split("\n") if not line.startswith("runtime_version"))
+
+
+def slice_of(devices: int) -> str:
+    """The smallest slice of v5e chips that has so many."""
+    rows = columns = 1
+    while rows * columns < devices:
+        rows, columns = (rows, columns * 2) if columns <= rows else (rows * 2, columns)
+    return f"v5e:{rows}x{columns}"
 
 
 def _environ(
@@ -281,6 +306,8 @@ def _environ(
         words.append(f"--xla_gpu_cuda_data_dir={tool.ptxas}")
     if subject.backend == "CPU":
         words.append(f"--xla_force_host_platform_device_count={subject.devices}")
+    own = [w for w in words if w.startswith(_OF_LIBTPU)] if subject.backend == "TPU" else []
+    words = [word for word in words if word not in own]
     if keep is not None:
         words += [f"--xla_dump_to={keep.absolute() / 'dump'}", "--xla_dump_hlo_pass_re=.*"]
     environ = {
@@ -291,7 +318,16 @@ def _environ(
         "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
         "XLA_FLAGS": " ".join(words),
     }
-    if tool.driver is not None:
+    if subject.backend == "TPU":
+        # libtpu asks a machine's metadata server what it runs on unless all of this is said.
+        environ |= {
+            "LIBTPU_INIT_ARGS": " ".join(own),
+            "TPU_SKIP_MDS_QUERY": "1",
+            "TPU_ACCELERATOR_TYPE": f"v5litepod-{subject.devices}",
+            "TPU_WORKER_HOSTNAMES": "localhost",
+            "TPU_WORKER_ID": "0",
+        }
+    if tool.driver is not None and subject.backend == "GPU":
         environ["LD_LIBRARY_PATH"] = str(tool.driver)
         environ["HLOSCOPE_DEVICES"] = str(subject.devices)
     return environ

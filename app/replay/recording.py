@@ -1,11 +1,13 @@
 """Compiles and searches in the words of a report. Pure."""
 
+import shlex
 from collections.abc import Mapping
 
 from app.model.experiments import Effects, Experiment, Outcome, Question, ReducedModule
 from app.replay.compiling import Attempt, Kind, flag_words, flags_for
 from app.replay.experiments import Flags, Result
 from app.replay.reduction import Reduction
+from app.replay.subject import Subject
 
 _OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.COMPILES: "compiles",
@@ -51,22 +53,36 @@ def changed_words(flags: Flags, other: Flags) -> tuple[str, ...]:
     return (*flag_words(changed), *gone)
 
 
-def reduced_module(found: Reduction, *, name: str, release: str, flags: Flags) -> ReducedModule:
-    """A reduction with the commands of XLA's own tools for whoever looks into it.
-
-    `hlo-opt` runs the passes of a platform over a text (xla/tools/hlo_opt/opt_main.cc), without a
-    device for a platform that it was built for; `run_hlo_module` compiles and runs it on one.
-    """
-    words = " ".join(flag_words(flags_for(release, flags)[0]))
-    quoted = "'" + words.replace("'", "'\\''") + "'"
+def reduced_module(found: Reduction, *, name: str, release: str, subject: Subject) -> ReducedModule:
+    """A reduction with the commands of XLA's own tools for whoever looks into it."""
     return ReducedModule(
         name=name,
         text=found.text,
         instructions_before=found.before,
         instructions_after=found.after,
         is_minimal=found.is_minimal,
-        commands=(
-            f"XLA_FLAGS={quoted} run_hlo_module --platform=CUDA --reference_platform= {name}",
-            f"XLA_FLAGS={quoted} hlo-opt --platform=CUDA --stage=hlo {name}",
-        ),
+        commands=_commands(name, release, subject),
     )
+
+
+def _commands(name: str, release: str, subject: Subject) -> tuple[str, ...]:
+    """As xla/docs/tools.md writes them. A GPU's target config stands in XLA's tree under specs."""
+    flags = flag_words(flags_for(release, subject.flags)[0])
+    if subject.backend == "TPU":
+        return ()  # none of these tools compiles for one
+    if subject.backend == "CPU":
+        opt = ("hlo-opt", "--platform=cpu", "--stage=hlo")
+        run = ("run_hlo_module", "--platform=cpu", "--reference_platform=")
+    else:
+        config = "--xla_gpu_target_config_filename=h100_sxm.txtpb"
+        opt = ("hlo-opt", "--platform=CUDA", "--stage=hlo", config)
+        run = ("run_hlo_module", "--platform=CUDA", "--reference_platform=")
+    if subject.devices > 1 and subject.backend == "GPU":
+        run = (
+            "hlo_runner_main",
+            "--device_type=gpu",
+            f"--use_spmd_partitioning={str(subject.partitions > 1).lower()}",
+            f"--num_replicas={subject.replicas}",
+            f"--num_partitions={subject.partitions}",
+        )
+    return shlex.join((*opt, *flags, name)), shlex.join((*run, *flags, name))

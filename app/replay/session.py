@@ -236,7 +236,7 @@ class Session:
         if found is None:
             raise UsageError("the module as hloscope prints it does not fail so")
         self._found.reduced = reduced_module(
-            found, name=name, release=self.tool.release, flags=flags
+            found, name=name, release=self.tool.release, subject=subject
         )
         return found
 
@@ -249,6 +249,8 @@ class Session:
         subject = self.subject
         if subject.backend == "CPU":
             return "CPUs"
+        if subject.backend == "TPU":
+            return "TPU v5e chips"
         if self.tool.adapter.needs_driver:
             return "a stand-in of H100s"
         return subject.target_name or ("a GPU as told" if subject.target else "H100s")

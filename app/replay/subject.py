@@ -12,6 +12,9 @@ from app.model.dump import DumpContents, ModuleHistory, PassDump
 from app.model.report import Report
 from hlo_parser import Module, print_module
 
+_Backend = Literal["GPU", "CPU", "TPU"]
+_BACKENDS: Mapping[str, _Backend] = {"CPU": "CPU", "TPU": "TPU"}
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -24,7 +27,7 @@ class Subject:
     form: Literal["text", "proto"]
     replicas: int = 1
     partitions: int = 1
-    backend: Literal["GPU", "CPU"] = "GPU"
+    backend: _Backend = "GPU"
     target: str = ""
     flags: Mapping[str, str] = field(default_factory=dict[str, str])
     file: str = ""
@@ -68,7 +71,7 @@ def subject_of(
         form="text",
         replicas=header.replica_count,
         partitions=header.num_partitions,
-        backend="CPU" if report.environment.backend == "CPU" else "GPU",
+        backend=_BACKENDS.get(report.environment.backend or "", "GPU"),
         target=target or (own.text if own else ""),
         flags=report.environment.flags,
         file=text.file,

@@ -20,6 +20,7 @@ _FIRST_WITH_RUNTIME_VERSION = "0.6.0"
 _FIRST_FOR_NEWER_PYTHON = "0.11.0"
 _FIRST_FOR_NUMPY_2 = "0.4.31"
 _READY = "ready"
+_LIBTPU = "lib/python*/site-packages/libtpu"
 _NVCC = "lib/python*/site-packages/nvidia/cuda_nvcc"
 # Measured: what an environment takes on disk, most of it XLA's plugin and ptxas.
 GIGABYTES = 1.0
@@ -49,6 +50,7 @@ class Toolchain:
     adapter: Adapter
     driver: Path | None = None
     ptxas: Path | None = None
+    has_tpu: bool = False
 
 
 def adapter_of(release: str) -> Adapter:
@@ -75,14 +77,15 @@ def adapter_of(release: str) -> Adapter:
     )
 
 
-def packages_of(release: str) -> tuple[str, ...]:
-    """What is installed for a release, as pip takes it."""
+def packages_of(release: str, *, tpu: bool = False) -> tuple[str, ...]:
+    """What is installed for a release, as pip takes it; with `tpu` XLA's library for TPUs, too."""
     key = release_key(release)
     numpy = ("numpy<2",) if key < release_key(_FIRST_FOR_NUMPY_2) else ()
     # Older plugins know no newer ptxas than their own toolkit's.
     nvcc = "==12.3.107" if key < release_key(_FIRST_DEVICELESS) else ">=12.6"
     own = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt")
-    return (*(f"{name}=={release}" for name in own), *numpy, f"nvidia-cuda-nvcc-cu12{nvcc}")
+    packages = (*(f"{name}=={release}" for name in own), *numpy, f"nvidia-cuda-nvcc-cu12{nvcc}")
+    return (*packages, f"jax[tpu]=={release}") if tpu else packages
 
 
 def installed(root: Path) -> tuple[str, ...]:
@@ -109,11 +112,12 @@ def toolchain(root: Path, release: str) -> Toolchain:
         )
     ptxas = next(folder.glob(_NVCC), None)
     driver = build_driver(root / "driver") if adapter.needs_driver else None
-    return Toolchain(release, folder / "bin" / "python", adapter, driver, ptxas)
+    has_tpu = any(folder.glob(_LIBTPU))
+    return Toolchain(release, folder / "bin" / "python", adapter, driver, ptxas, has_tpu)
 
 
-def install(root: Path, release: str) -> Toolchain:
-    """Make the toolchain of a release, with uv where there is one, else with pip.
+def install(root: Path, release: str, *, tpu: bool = False) -> Toolchain:
+    """Make the toolchain of a release anew, with uv where there is one, else with pip.
 
     Raises:
         UsageError: as `adapter_of`.
@@ -128,11 +132,11 @@ def install(root: Path, release: str) -> Toolchain:
     inner = str(folder / "bin" / "python")
     uv = shutil.which("uv")
     tool = [uv, "pip", "install", "--python", inner] if uv else [inner, "-m", "pip", "install"]
-    _call([*tool, "--quiet", "--only-binary", ":all:", *packages_of(release)], release)
+    _call([*tool, "--quiet", "--only-binary", ":all:", *packages_of(release, tpu=tpu)], release)
     for nvcc in folder.glob(_NVCC):
         # jax of 0.4.34 to 0.5 asks for the file of this package, which newer wheels do not have.
         (nvcc / "__init__.py").touch()
-    (folder / _READY).write_text("\n".join(packages_of(release)) + "\n", "utf-8")
+    (folder / _READY).write_text("\n".join(packages_of(release, tpu=tpu)) + "\n", "utf-8")
     return toolchain(root, release)
 
 

@@ -101,16 +101,41 @@ def _lines(replay: Replay) -> Iterable[str]:
     if replay.needed is not None:
         alone = " ".join(replay.needed) or "none: it fails without any flag"
         yield f"Flags with which alone it fails: {alone}"
+    yield from _release_lines([e for e in replay.experiments if e.question == "releases"])
     yield from replay.remarks
     if replay.together is not None:
         yield f"Changes that cure only together: {' '.join(replay.together)}"
 
 
+def _release_lines(tried: Sequence[Experiment]) -> Iterable[str]:
+    """Where the failure came and went, oldest release first; nothing where none was tried."""
+    bad = [number for number, e in enumerate(tried) if e.outcome == "same signature"]
+    if not bad:
+        return
+    later = [e for e in tried[bad[-1] + 1 :] if e.outcome == "compiles"]
+    first_good = later[0].name if later else "none"
+    yield f"First bad release: {tried[bad[0]].name}; first good one after it: {first_good}."
+    least = _least_work(tried)
+    lean = [e for e in later if _times(e.effects, least) is None]
+    if later and lean and lean[0] is not later[0]:
+        times = _times(later[0].effects, least)
+        yield (
+            f"With {later[0].name} the program does {times:.1f} times the work; the first that "
+            f"does not: {lean[0].name}."
+        )
+
+
+def _times(effects: Effects | None, least: Effects | None) -> float | None:
+    """How often the work of the leanest, where that is much more."""
+    if not effects or not least or not least.flops or effects.flops < _MUCH_MORE * least.flops:
+        return None
+    return effects.flops / least.flops
+
+
 def _row(experiment: Experiment, least: Effects | None) -> ExperimentRow:
     effects = experiment.effects
     notes = list(effects.remarks) if effects else []
-    if effects and least and least.flops and effects.flops >= _MUCH_MORE * least.flops:
-        times = effects.flops / least.flops
+    if (times := _times(effects, least)) is not None:
         notes.insert(0, f"{times:.1f} times the work of the leanest variant here")
     if experiment.dropped:
         notes.append(f"not known to this release: {' '.join(experiment.dropped)}")

@@ -20,6 +20,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
+from app.model.experiments import Replay
 from app.model.memory import Memory
 from app.model.report import (
     Dump,
@@ -151,6 +152,9 @@ class Redactor:
                     )
                     for name, text in value.flags.items()
                 }
+            case Replay():
+                # A text of the program, and flags that take paths: what they showed stays.
+                changed |= {"reduced": None, "flags": ()}
             case _:
                 pass
         return msgspec.structs.replace(value, **changed)

@@ -13,6 +13,7 @@ from app.model.report import Finding, Input, Report, RuledOut, Tool, Workaround
 from app.report.experiments import replay_view
 from app.report.html import report_page
 from app.report.markdown import report_markdown
+from app.report.redact import Choice, Redactor
 from app.report.terminal import print_report
 
 HOSTILE = "</script><img src=x> [x](http://evil)"
@@ -98,6 +99,24 @@ def test_unknown_flags_and_the_time_that_was_up_are_told() -> None:
     assert view.reduced_name == "small.hlo"
 
 
+def test_the_first_release_that_is_good_and_lean_is_told() -> None:
+    outcomes = {"1": "same signature", "2": "compiles", "3": "compiles"}
+    flops = {"2": 200, "3": 100}
+    tried = tuple(
+        Experiment(
+            question="releases",
+            name=name,
+            release=name,
+            outcome="compiles" if outcome == "compiles" else "same signature",
+            effects=Effects(flops=flops[name]) if name in flops else None,
+        )
+        for name, outcome in outcomes.items()
+    )
+    lines = replay_view(msgspec.structs.replace(REPLAY, experiments=tried)).lines
+    assert "First bad release: 1; first good one after it: 2." in lines
+    assert any("2.0 times the work; the first that does not: 3." in line for line in lines)
+
+
 def in_terminal() -> str:
     out = io.StringIO()
     print_report(REPORT, Console(file=out, width=160))
@@ -128,3 +147,10 @@ def test_a_report_without_a_replay_shows_none() -> None:
 
 def test_json_keeps_the_experiments() -> None:
     assert report_from_json(report_to_json(REPORT)) == REPORT
+
+
+def test_a_redacted_copy_keeps_outcomes_and_no_text_of_the_program() -> None:
+    copy = Redactor(REPORT, Choice()).report()
+    assert copy.replay is not None
+    assert copy.replay.reduced is None
+    assert [e.outcome for e in copy.replay.experiments] == [e.outcome for e in REPLAY.experiments]
