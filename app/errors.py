@@ -10,6 +10,7 @@ AppError
 │   └── ToolchainFault     a jaxlib release to replay on cannot be installed or made ready
 ├── ServerFault            another server cannot be reached, or did not do what was asked
 └── UsageError             the request or command line makes no sense
+    └── QuotaSpent         an owner has as much as they may
 
 Each carries a `code` that never changes once published, and a message of three parts: the place,
 the cause, the next step. HTTP statuses and exit codes are not decided here but in one table each,
@@ -99,3 +100,9 @@ class UsageError(AppError):
     """A request or command line that no input could satisfy."""
 
     default_code = "wrong_use"
+
+
+class QuotaSpent(UsageError):
+    """An owner has as many reports as they may."""
+
+    default_code = "quota"

@@ -82,6 +82,12 @@ class Settings:
     """Seconds after which what no report holds is taken to be left over, and deleted."""
     report_days: int = 90
     """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
+    keep_originals: bool = True
+    """Dumps are kept beside their reports; else each is deleted when its report is done."""
+    owner_max_reports: int = 0
+    """Reports that one owner may have; 0 is no bound."""
+    owner_max_bytes: int = 0
+    """Bytes of all files of one owner's reports together; 0 is no bound."""
     job_workers: int = 2
     """Analyses that run at once, beside one that is small; 0 leaves all to `hloscope worker`."""
     broker_url: str = ""

@@ -37,10 +37,11 @@ MAX_ATTEMPTS = 3
 class JobQueue:
     """All jobs of one database; every method blocks."""
 
-    def __init__(self, engine: Engine, ledger: Ledger) -> None:
+    def __init__(self, engine: Engine, ledger: Ledger, *, keeps_originals: bool = True) -> None:
         self._engine = engine
         self._reading = reading(engine)
         self._ledger = ledger
+        self._keeps_originals = keeps_originals
 
     def count_open(self) -> int:
         """Jobs that are queued or running."""
@@ -140,15 +141,19 @@ class JobQueue:
     def finish(
         self, claimed: Job, bundle: Incoming, summary: dict[str, Any], *, now: float
     ) -> bool:
-        """Keep the bundle as the report's; False where the job is no longer the caller's."""
+        """Keep the bundle as the report's; False where the job is no longer the caller's.
+
+        Where originals are not kept, the dump is gone with that.
+        """
         with self._ledger.keeping((bundle,)) as connection:
             if not connection.execute(_mine(claimed).values(state="running")).rowcount:
                 return False
-            is_bundle = and_(
-                attachment.c.report_key == claimed.report_key, attachment.c.role == "bundle"
+            done_with = ("bundle",) if self._keeps_originals else ("bundle", "archive")
+            is_done_with = and_(
+                attachment.c.report_key == claimed.report_key, attachment.c.role.in_(done_with)
             )
-            earlier = connection.scalar(select(attachment.c.blob).where(is_bundle))
-            connection.execute(delete(attachment).where(is_bundle))
+            earlier = connection.scalars(select(attachment.c.blob).where(is_done_with)).all()
+            connection.execute(delete(attachment).where(is_done_with))
             connection.execute(
                 insert(attachment).values(
                     report_key=claimed.report_key,
@@ -160,8 +165,7 @@ class JobQueue:
                 )
             )
             _end(connection, claimed.id, claimed.report_key, now, summary=summary)
-        if earlier is not None:
-            self._ledger.drop((earlier,))
+        self._ledger.drop(earlier)
         return True
 
     def fail(self, claimed: Job, problem: Problem, *, now: float) -> bool:

@@ -7,10 +7,13 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, delete, exists, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
+from app.errors import UsageError
 from app.store.database import insert_missing, reading
 from app.store.ledger import Ledger
+from app.store.quota import Quota
 from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
 from app.store.schema import attachment, gone, job, owned, report, share
 from app.store.secret import (
@@ -20,8 +23,11 @@ from app.store.secret import (
     hash_of,
     keys_of,
     new_secrets,
+    repeated_secrets_of,
     secrets_of,
 )
+
+NO_QUOTA = Quota()
 
 _GONE_KNOWN_S = 90 * 86400.0
 
@@ -29,10 +35,11 @@ _GONE_KNOWN_S = 90 * 86400.0
 class Reports:
     """All reports of one database; every method blocks."""
 
-    def __init__(self, engine: Engine, ledger: Ledger) -> None:
+    def __init__(self, engine: Engine, ledger: Ledger, quota: Quota = NO_QUOTA) -> None:
         self._engine = engine
         self._reading = reading(engine)
         self._ledger = ledger
+        self._quota = quota
 
     def create(
         self,
@@ -45,6 +52,7 @@ class Reports:
         """Keep what was received, and queue the job that analyses it.
 
         `secrets` are used for the new report where they are given; `owner` can list it later.
+        Raises as `create_as`.
         """
         made, keys = secrets_of(owner)
         if secrets is not None:
@@ -52,8 +60,45 @@ class Reports:
         self.create_as(keys, new, now=now)
         return made
 
+    def create_once(
+        self, new: NewReport, *, now: float, repeat_key: str, owner: Owner | None = None
+    ) -> Secrets:
+        """Like `create`; sent again with the same `repeat_key`, it is the report of before.
+
+        Raises:
+            UsageError: other files or words were sent with that key before (`repeat_key`).
+        """
+        made, keys = repeated_secrets_of(repeat_key, owner)
+        earlier = self.find_key(keys.report)
+        if earlier is None:
+            try:
+                self.create_as(keys, new, now=now)
+                return made
+            except IntegrityError:
+                # The other of two that were sent at once was quicker; else it is our fault.
+                earlier = self.find_key(keys.report)
+                if earlier is None:
+                    raise
+        if not _is_same(earlier, new):
+            raise UsageError(
+                "other files or words were sent with that key before",
+                place="Idempotency-Key",
+                next_step="Make a new key for each upload, and send it again only to repeat that.",
+                code="repeat_key",
+            )
+        return made
+
+    def check_quota(self, owner: Owner, *, adding: int = 0) -> None:
+        """Let pass an owner who may have one more report of so many bytes; raises as `Quota`."""
+        with self._reading.connect() as connection:
+            self._quota.check(connection, owner.key, adding=adding)
+
     def create_as(self, keys: ReportKeys, new: NewReport, *, now: float) -> None:
-        """Like `create`, under secrets that were handed out before."""
+        """Like `create`, under secrets that were handed out before.
+
+        Raises:
+            QuotaSpent, LimitExceeded: the owner has as much as they may.
+        """
         archive = new.archive
         values: dict[str, Any] = {
             "name": new.name,
@@ -66,6 +111,7 @@ class Reports:
         with self._ledger.keeping(received) as connection:
             _insert_report(connection, keys, now, values)
             if keys.owner:
+                self._quota.check(connection, keys.owner, adding=sum(f.bytes for f in received))
                 connection.execute(
                     insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
                 )
@@ -121,6 +167,7 @@ class Reports:
         with self._engine.begin() as connection:
             _insert_report(connection, keys, now, values)
             if keys.owner:
+                self._quota.check(connection, keys.owner, adding=source.bytes)
                 connection.execute(
                     insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
                 )
@@ -210,11 +257,16 @@ class Reports:
         return ReportRow(**values)
 
     def requeue(self, key: str, *, now: float) -> None:
-        """Have a report analysed again; what it shows stays until the new job is done."""
+        """Have a report analysed again; what it shows stays until the new job is done.
+
+        Nothing happens where the dump is not kept any more.
+        """
+        has_dump = exists().where(attachment.c.report_key == key, attachment.c.role == "archive")
         with self._engine.begin() as connection:
             changed = connection.execute(
                 update(report)
                 .where(report.c.key == key, report.c.state.in_(("done", "failed")))
+                .where(or_(report.c.sha256 == "", has_dump))
                 .values(state="queued", problem=None)
             )
             if changed.rowcount:
@@ -260,6 +312,14 @@ class Reports:
             with self._engine.begin() as connection:
                 connection.execute(delete(gone).where(gone.c.since < now - _GONE_KNOWN_S))
         return sum(self.delete(key) for key in old)
+
+
+def _is_same(row: ReportRow, new: NewReport) -> bool:
+    """The report was made from those files and words; its dump may be gone since."""
+    sent = [(f.role, f.name, f.data.sha256) for f in new.files if f.role != "archive"]
+    held = [(f.role, f.name, f.blob) for f in row.attached("log")]
+    archive = new.archive.data.sha256 if new.archive else ""
+    return (row.sha256, row.question, held) == (archive, new.question, sent)
 
 
 def _note_gone(connection: Connection, keys: list[str]) -> None:

@@ -84,6 +84,22 @@ def secrets_of(owner: Owner | None) -> tuple[Secrets, ReportKeys]:
     return made, ReportKeys(hash_of(made.report_id), hash_of(made.delete_token), owner.key, nonce)
 
 
+def repeated_secrets_of(key: str, owner: Owner | None) -> tuple[Secrets, ReportKeys]:
+    """Like `secrets_of`, the same for the same `key`, itself a secret of whoever sends it."""
+
+    def derived(use: str) -> str:
+        digest = hmac.digest(key.encode(), use.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:_BYTES]).decode()
+
+    token = derived("delete")
+    if owner is None:
+        made = Secrets(derived("report"), token)
+        return made, keys_of(made)
+    nonce = derived("nonce")
+    made = Secrets(owner.report_id(nonce), token)
+    return made, ReportKeys(hash_of(made.report_id), hash_of(token), owner.key, nonce)
+
+
 def keys_of(given: Secrets) -> ReportKeys:
     """What is stored of the secrets of a report without an owner."""
     return ReportKeys(hash_of(given.report_id), hash_of(given.delete_token))

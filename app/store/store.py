@@ -18,7 +18,8 @@ from app.store.database import open_database
 from app.store.folder_lock import locked
 from app.store.jobs import JobQueue
 from app.store.ledger import DEFAULT_GRACE_S, Ledger
-from app.store.reports import Reports
+from app.store.quota import Quota
+from app.store.reports import NO_QUOTA, Reports
 from app.store.tokens import Tokens
 from app.store.upkeep import Upkeep
 from app.store.uploads import Uploads
@@ -60,6 +61,8 @@ class Store:
         floor_bytes: int = 0,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         grace_s: float = DEFAULT_GRACE_S,
+        quota: Quota = NO_QUOTA,
+        keeps_originals: bool = True,
         is_guest: bool = False,
     ) -> None:
         """Open the store of `folder`, which is made when missing; `floor_bytes` stay free.
@@ -92,8 +95,8 @@ class Store:
                 self.ledger = Ledger(
                     self._engine, self.blobs, grace_s=grace_s, is_closing=self._closing.is_set
                 )
-                self.reports = Reports(self._engine, self.ledger)
-                self.jobs = JobQueue(self._engine, self.ledger)
+                self.reports = Reports(self._engine, self.ledger, quota)
+                self.jobs = JobQueue(self._engine, self.ledger, keeps_originals=keeps_originals)
                 self.tokens = Tokens(self._engine)
                 self.upkeep = Upkeep(self._engine, self.blobs)
                 self.uploads = Uploads(self._engine, self.folder / "uploads")
@@ -116,6 +119,8 @@ class Store:
             floor_bytes=settings.min_free_bytes,
             cache_bytes=settings.cache_bytes,
             grace_s=settings.sweep_grace_s,
+            quota=Quota(settings.owner_max_reports, settings.owner_max_bytes),
+            keeps_originals=settings.keep_originals,
             is_guest=is_guest,
         )
 

@@ -18,6 +18,7 @@ from app.web.contract import (
     FailOn,
     InServices,
     OwnerSecret,
+    RepeatKey,
     WaitSeconds,
     answers,
     errors,
@@ -33,7 +34,7 @@ _SUFFIXES = {"junit": "xml", "thread": "md"}
 
 router = APIRouter(prefix="/api/v1", tags=["reports"])
 
-_UPLOAD_ERRORS = errors(401, 408, 413, 507, changes=True)
+_UPLOAD_ERRORS = errors(401, 408, 409, 413, 507, changes=True)
 _RAW_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -104,8 +105,9 @@ class _Words:
         run: Annotated[str, Query(description="the address of the CI run")] = "",
         expire_days: Annotated[str, Query(description="days after which it is deleted")] = "",
         owner: OwnerSecret = "",
+        repeat: RepeatKey = "",
     ) -> None:
-        del log, flags, release, hung, label, commit, run, expire_days, owner
+        del log, flags, release, hung, label, commit, run, expire_days, owner, repeat
         self.name = name
 
 

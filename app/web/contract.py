@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query
 
-from app.web.rights import OWNER_HEADER
+from app.web.rights import OWNER_HEADER, REPEAT_HEADER
 from app.web.services import Services, services_of
 from app.web.wire import ErrorBody, Threshold
 
@@ -24,6 +24,15 @@ OwnerSecret = Annotated[
     Header(
         alias=OWNER_HEADER,
         description="a secret of yours of 32 to 128 characters: what is sent with it can be listed",
+    ),
+]
+
+RepeatKey = Annotated[
+    str,
+    Header(
+        alias=REPEAT_HEADER,
+        description="a new secret of 32 to 128 characters: sent again with it, the same upload is "
+        "the same report",
     ),
 ]
 
@@ -44,14 +53,14 @@ ERROR_CODES: Mapping[int, tuple[str, ...]] = {
     404: ("not_found",),
     405: ("method_not_allowed",),
     408: ("too_slow",),
-    409: ("not_ready", "offset_mismatch"),
+    409: ("not_ready", "offset_mismatch", "repeat_key"),
     410: ("gone",),
     412: ("tus_version",),
-    413: ("too_large", "too_many_parts", "field_too_long"),
+    413: ("too_large", "too_many_parts", "field_too_long", "quota"),
     415: ("not_a_dump", "content_encoding", "content_type"),
     422: ("invalid", "unreadable_input", "bad_archive", "bad_bundle"),
     423: ("locked",),
-    429: ("too_many_requests",),
+    429: ("too_many_requests", "quota"),
     500: ("internal", "job_failed"),
     503: ("queue_full", "store_unavailable", "stopping"),
     507: ("no_space",),

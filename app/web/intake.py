@@ -8,13 +8,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from app.errors import UsageError
-from app.store import Secrets, hash_of
+from app.store import NewReport, Owner, Secrets, hash_of
 from app.web.body import body_pieces
 from app.web.callers import sender_of
 from app.web.multipart import receive_form
 from app.web.rates import too_many
 from app.web.receiving import MAX_LOGS, Reception, Wish, clean_label, wish_from
-from app.web.rights import owner_of
+from app.web.rights import owner_of, repeat_key_of
 from app.web.services import Services
 
 _LOG = logging.getLogger(__name__)
@@ -31,8 +31,10 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     Raises:
         AppError, NoSpace: the upload is turned away; nothing of it remains.
     """
-    owner = owner_of(request)
+    owner, repeat_key = owner_of(request), repeat_key_of(request)
     await check_load(request, services)
+    if owner is not None:
+        await run_in_threadpool(services.store.reports.check_quota, owner)
     settings = services.settings
     with services.upload_slots.hold(sender_of(request)):
         reception = Reception(services.store, settings)
@@ -51,9 +53,7 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
                 wish = await _receive_raw(reception, request, pieces, name)
             now = time.time()
             new = reception.accept(wish, now=now)
-            secrets = await run_in_threadpool(
-                services.store.reports.create, new, now=now, owner=owner
-            )
+            secrets = await run_in_threadpool(_create, services, new, repeat_key, now, owner)
         finally:
             await reception.close()
     services.runner.wake()
@@ -81,6 +81,15 @@ async def check_load(request: Request, services: Services) -> None:
             "too many uploads came from this sender in the last hour",
             "Wait a while, or raise HLOSCOPE_MAX_UPLOADS_PER_HOUR.",
         )
+
+
+def _create(
+    services: Services, new: NewReport, repeat_key: str, now: float, owner: Owner | None
+) -> Secrets:
+    reports = services.store.reports
+    if repeat_key:
+        return reports.create_once(new, now=now, repeat_key=repeat_key, owner=owner)
+    return reports.create(new, now=now, owner=owner)
 
 
 async def _receive_raw(

@@ -25,6 +25,7 @@ from app.errors import (
     LimitExceeded,
     NotADump,
     NotFound,
+    QuotaSpent,
     UsageError,
 )
 from app.jobs.endings import problem_from
@@ -43,6 +44,7 @@ _STATUS_BY_KIND: Mapping[type[AppError], int] = {
     InputError: 422,
     NotFound: 404,
     JobFailed: 500,
+    QuotaSpent: 429,
     UsageError: 400,
     AppError: 500,
 }
@@ -64,6 +66,7 @@ _STATUS_BY_CODE: Mapping[str, int] = {
     "not_ready": 409,
     "offset_mismatch": 409,
     "queue_full": 503,
+    "repeat_key": 409,
     "stopping": 503,
     "scope": 403,
     "too_many_parts": 413,
@@ -77,6 +80,7 @@ _RETRY_AFTER_S: Mapping[str, int] = {
     "no_space": 600,
     "not_ready": 2,
     "queue_full": 30,
+    "quota": 3600,
     "stopping": 5,
     "store_unavailable": 30,
     "too_many_requests": 60,

@@ -37,6 +37,7 @@ from app.web.receiving import WORDS, clean_label, end_after, wish_from
 from app.web.rights import owner_of
 from app.web.services import Services
 from app.web.sniff import SNIFFED_BYTES, check_first_bytes
+from app.web.subpath import root
 from app.web.wire import CreatedUpload, page_url
 
 _EXTENSIONS = "creation,expiration,termination"
@@ -119,6 +120,8 @@ async def create(
     wish = wish_from({word: words.get(word, "") for word in WORDS})
     sender = sender_of(request)
     await run_in_threadpool(_check_open, services, sender)
+    if known is not None:
+        await run_in_threadpool(services.store.reports.check_quota, known, adding=size)
     secrets, keys = secrets_of(known)
     if await run_in_threadpool(services.store.blobs.room) < size:
         raise NoSpace
@@ -133,7 +136,7 @@ async def create(
     upload_id = await run_in_threadpool(
         services.store.uploads.create, size, kept, expires=expires, sender=sender
     )
-    here = f"/api/v1/uploads/{upload_id}"
+    here = f"{root()}/api/v1/uploads/{upload_id}"
     made = CreatedUpload(
         upload=here,
         id=secrets.report_id,

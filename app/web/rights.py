@@ -14,6 +14,7 @@ from app.web.callers import caller_of
 from app.web.services import Services
 
 OWNER_HEADER = "Hloscope-Owner"
+REPEAT_HEADER = "Idempotency-Key"
 
 
 def owner_of(request: Request) -> Owner | None:
@@ -33,6 +34,23 @@ def owner_of(request: Request) -> Owner | None:
             code="bad_owner",
         )
     return Owner(secret)
+
+
+def repeat_key_of(request: Request) -> str:
+    """The key under which an upload may be sent again, or "".
+
+    Raises:
+        UsageError: it is too short to be a secret, which the report's id is made of (`bad_field`).
+    """
+    key = request.headers.get(REPEAT_HEADER, "").strip()
+    if key and not is_owner_secret(key):
+        raise UsageError(
+            "it is no secret: others could guess the report's address",
+            place=REPEAT_HEADER,
+            next_step="Make a new one for each upload with `openssl rand -hex 24`.",
+            code="bad_field",
+        )
+    return key
 
 
 def check_right(

@@ -111,3 +111,33 @@ def test_the_sender_of_a_page_needs_no_secret(start: Callable[..., TestClient]) 
     made = client.put(REPORTS, content=small_dump()).json()
     token = {"authorization": f"Bearer {made['delete_token']}"}
     assert client.delete(f"{REPORTS}/{made['id']}", headers=token).status_code == 204
+
+
+def test_an_upload_sent_again_with_its_key_is_the_same_report(client: TestClient) -> None:
+    key = {"Idempotency-Key": "0123456789abcdef" * 2}
+    made = [client.put(REPORTS, content=small_dump(), headers=key).json() for _ in range(2)]
+    assert made[0]["id"] == made[1]["id"]
+    assert made[0]["delete_token"] == made[1]["delete_token"]
+    assert app_of(client).state.services.store.jobs.count_open() == 1
+    answer = client.put(REPORTS, content=small_dump(), params={"flags": "--x"}, headers=key)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "repeat_key")
+    short = client.put(REPORTS, content=small_dump(), headers={"Idempotency-Key": "guess"})
+    assert (short.status_code, short.json()["error"]["code"]) == (400, "bad_field")
+
+
+def test_an_owner_may_have_only_so_many(start: Callable[..., TestClient]) -> None:
+    client = start(owner_max_reports=1)
+    assert client.put(REPORTS, content=small_dump(), headers=OWNER).status_code == 201
+    answer = client.put(REPORTS, content=small_dump(), headers=OWNER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "quota")
+    assert int(answer.headers["retry-after"]) > 0
+    assert client.put(REPORTS, content=small_dump(), headers=OTHER).status_code == 201
+
+
+def test_the_files_of_an_owner_may_be_only_so_large(start: Callable[..., TestClient]) -> None:
+    client = start(owner_max_bytes=10)
+    answer = client.put(REPORTS, content=small_dump(), headers=OWNER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "quota")
+    tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "11"}
+    answer = client.post("/api/v1/uploads", headers=OWNER | tus)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "quota")
