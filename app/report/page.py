@@ -369,6 +369,7 @@ class Page:
     parts: tuple[PartView, ...]
     views: tuple[ViewLink, ...]
     verdict: Verdict
+    facts: tuple[tuple[str, str], ...]
     verdict_word: str
     confidence_word: str
     findings: Rows[FindingView]

@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.model.report import Confidence, Culprit, Environment, Failure, Finding, Module, Report
 from app.report.program_facts import device_text, memory_text, meshes_text, sources_text
+from app.report.program_sums import collectives_text, loops_text, overlap_text
 from app.report.wording import (
     CONFIDENCE_WORDS,
     counted,
@@ -36,6 +37,11 @@ class Verdict:
     lead: str = ""
     confidence: Confidence | None = None
     statement: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+TRY = "Try"
+"""The label of the fact that names the flags to try first."""
 
 
 def ranked_findings(report: Report) -> tuple[Finding, ...]:
@@ -56,6 +62,7 @@ def verdict_of(report: Report) -> Verdict:
             confidence=leading.confidence,
             facts=_facts(report, leading),
             statement=failure.text if failure else None,
+            flags=_flags_to_try(leading),
         )
     if failure is not None:
         return Verdict(
@@ -113,14 +120,21 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     meshes = meshes_text(report.meshes, module.id) if module else ""
     if target or meshes:
         facts.append(("Compiled for", ", ".join(part for part in (target, meshes) if part)))
+    if report.failure is None and module is not None:
+        program = (
+            ("Loops", loops_text(report, module)),
+            ("Collectives", collectives_text(report, module)),
+            ("Overlap", overlap_text(report, module)),
+        )
+        facts += [(label, value) for label, value in program if value]
     told = (
         ("Memory", memory_text(report, module)),
         ("Device", device_text(environment.device)),
         ("Source lines", sources_text(module)),
     )
     facts += [(label, value) for label, value in told if value]
-    if finding is not None:
-        facts += _first_thing_to_try(finding)
+    if finding is not None and (flags := _flags_to_try(finding)):
+        facts.append((TRY, " ".join(flags)))
     return tuple(facts)
 
 
@@ -137,11 +151,12 @@ def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
     return facts
 
 
-def _first_thing_to_try(finding: Finding) -> list[tuple[str, str]]:
+def _flags_to_try(finding: Finding) -> tuple[str, ...]:
+    """The flags of the first workaround that has any and did not fail when it was tried."""
     for workaround in finding.workarounds:
         if workaround.flags and workaround.verified is not False:
-            return [("Try", " ".join(workaround.flags))]
-    return []
+            return workaround.flags
+    return ()
 
 
 def culprit_text(culprit: Culprit) -> str:

@@ -1,0 +1,53 @@
+"""What a program is in a few figures: its loops, what it sends, how much of that is hidden.
+
+Takes a report and one of its modules; gives words for the first screen, "" where there is nothing.
+"""
+
+from collections import Counter
+
+from app.model.report import Module, Report
+from app.report.collectives_drawing import overlap_kind
+from app.report.wording import counts_text, size_text
+
+_REWRITES = frozenset(
+    (
+        "double_buffered",
+        "fully_unrolled",
+        "peeled",
+        "pipelined_backward",
+        "pipelined_forward",
+        "pipelined_forward_sink",
+        "unrolled",
+    )
+)
+
+
+def loops_text(report: Report, module: Module) -> str:
+    """`5, 3 of them rewritten by passes`; "" for a module without loops."""
+    loops = [loop for loop in report.loops if loop.module == module.id]
+    rewritten = sum(any(event.kind in _REWRITES for event in loop.events) for loop in loops)
+    if not loops:
+        return ""
+    return f"{len(loops):,}" + (f", {rewritten:,} of them rewritten by passes" if rewritten else "")
+
+
+def collectives_text(report: Report, module: Module) -> str:
+    """`24: all-gather 16, reduce-scatter 8; 94.5 MiB sent in a run`; "" for none."""
+    own = [item for item in report.collectives if item.module == module.id]
+    if not own:
+        return ""
+    known = [item.total_bytes for item in own if item.total_bytes is not None]
+    sent = f"; {size_text(sum(known))} sent in a run" if known else ""
+    return f"{counts_text(Counter(item.opcode for item in own))}{sent}"
+
+
+def overlap_text(report: Report, module: Module) -> str:
+    """`12 hidden, 2 partly hidden, 10 synchronous`; "" where no schedule is known."""
+    kinds = Counter(overlap_kind(item) for item in report.collectives if item.module == module.id)
+    words = (
+        ("hidden", "hidden"),
+        ("partly", "partly hidden"),
+        ("exposed", "exposed"),
+        ("sync", "synchronous"),
+    )
+    return ", ".join(f"{kinds[kind]:,} {word}" for kind, word in words if kinds[kind])
