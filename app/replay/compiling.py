@@ -280,7 +280,7 @@ def _target(tool: Toolchain, subject: Subject) -> str:
     Nothing where the stand-in shows devices.
     """
     if subject.backend == "TPU":
-        return subject.target or slice_of(subject.devices)
+        return subject.target.strip() or slice_of(subject.devices)
     if subject.backend != "GPU" or tool.adapter.needs_driver:
         return ""
     text = subject.target or files("app.replay").joinpath("h100.pbtxt").read_text("utf-8")
