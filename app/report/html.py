@@ -28,6 +28,7 @@ from app.report.loops import collective_sums, collective_views, loop_anchors, lo
 from app.report.markdown import markdown_of
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
+from app.report.rooted import RootedLinks
 from app.report.thread import thread_of
 from app.report.verdict import TRY, main_module, module_labels, verdict_of
 from app.report.views import view_links
@@ -283,6 +284,7 @@ def page_environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_dir()),
         autoescape=True,
+        extensions=[RootedLinks],
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -44,6 +44,7 @@ from app.web.problems import handle
 from app.web.proxies import Proxies
 from app.web.rates import Rate
 from app.web.services import Services
+from app.web.subpath import SubPath
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,6 +127,7 @@ def create_app(
         app.add_exception_handler(kind, handle)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=5)
     app.add_middleware(Guard, settings=settings, metrics=app.state.metrics)
+    app.add_middleware(SubPath, settings=settings)
     app.add_middleware(Proxies, settings=settings)
     return app
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from app.store import ReportRow, Secrets, hash_of
 from app.web.callers import caller_of
 from app.web.rendering import About, Owner, Site
+from app.web.subpath import root
 from app.web.wire import time_text
 
 _COOKIE = "owner"
@@ -26,7 +27,7 @@ def remember_owner(response: Response, request: Request, secrets: Secrets) -> No
         _COOKIE,
         secrets.delete_token,
         max_age=_COOKIE_S,
-        path=f"/r/{secrets.report_id}",
+        path=f"{root()}/r/{secrets.report_id}",
         secure=request.url.scheme == "https",
         httponly=True,
         samesite="strict",
@@ -35,7 +36,7 @@ def remember_owner(response: Response, request: Request, secrets: Secrets) -> No
 
 def forget_owner(response: Response, report_id: str) -> None:
     """Have the browser drop the token."""
-    response.delete_cookie(_COOKIE, path=f"/r/{report_id}")
+    response.delete_cookie(_COOKIE, path=f"{root()}/r/{report_id}")
 
 
 def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
@@ -51,7 +52,7 @@ def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
     )
     if not _is_theirs(request, row):
         return Site(about=about)
-    here = f"/r/{report_id}"
+    here = f"{root()}/r/{report_id}"
     may_share = row.parent_key is None and bool(row.attached("bundle"))
     return Site(
         owner=Owner(

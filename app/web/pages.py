@@ -27,6 +27,7 @@ from app.web.rights import delete_report_of
 from app.web.samples import offered_samples, report_of_sample
 from app.web.services import Services, find_report, open_bundle, services_of
 from app.web.stages import first_results, progress_words, stage_views
+from app.web.subpath import root
 from app.web.wire import state_of
 
 router = APIRouter(include_in_schema=False)
@@ -60,7 +61,7 @@ def upload_page(services: InServices) -> Response:
 async def upload(request: Request, services: InServices) -> Response:
     """Take the form, with or without a script behind it, and go to the report."""
     secrets = await take_upload(request, services)
-    path = f"/r/{secrets.report_id}"
+    path = f"{root()}/r/{secrets.report_id}"
     if "application/json" in request.headers.get("accept", ""):
         response: Response = JSONResponse({"url": path}, 201)
     else:
@@ -78,7 +79,7 @@ def sample(name: str, services: InServices) -> Response:
     report_id = report_of_sample(services.store, chosen)
     services.sample_folders[report_id] = chosen.folder
     services.runner.wake()
-    return RedirectResponse(f"/r/{report_id}", 303)
+    return RedirectResponse(f"{root()}/r/{report_id}", 303)
 
 
 @router.api_route("/r/{report_id}", methods=["GET", "HEAD"])
@@ -88,7 +89,7 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
     site = site_of(request, row, report_id)
     if not row.attached("bundle"):
         return _job_page(services, row, report_id, site)
-    here = f"/r/{report_id}"
+    here = f"{root()}/r/{report_id}"
     with open_bundle(services, row) as bundle:
         shown = bundle.report()
         page = report_page(
@@ -97,7 +98,7 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
                 report=here,
                 json=f"{here}/report.json",
                 markdown=f"{here}/report.md",
-                offline=f"/api/v1/reports/{report_id}/report.html",
+                offline=f"{root()}/api/v1/reports/{report_id}/report.html",
             ),
             source_lines=lines_of_findings(shown, bundle, folders_of(services, report_id)),
             base_context={"site": site},
@@ -159,8 +160,8 @@ def _job_page(services: Services, row: ReportRow, report_id: str, site: Site) ->
     state = state_of(row, report_id, services.settings)
     data: dict[str, Any] = {
         "state": state.model_dump(),
-        "events": f"/api/v1/reports/{report_id}/events",
-        "poll": f"/api/v1/reports/{report_id}",
+        "events": f"{root()}/api/v1/reports/{report_id}/events",
+        "poll": f"{root()}/api/v1/reports/{report_id}",
     }
     page = render(
         "job.html",

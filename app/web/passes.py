@@ -42,6 +42,7 @@ from app.web.services import (
     find_report,
     services_of,
 )
+from app.web.subpath import root
 from app.web.texts import module_with_texts
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
@@ -194,7 +195,7 @@ def diff(asked: InAsked, report_id: str, query: Annotated[_DiffQuery, Depends()]
     before, after = chosen_texts(module, query.before, query.after)
     reader = asked.panes(module.id, (before, after))
     place = PanePlace(
-        report=f"/r/{report_id}",
+        report=f"{root()}/r/{report_id}",
         module=module,
         before=before,
         after=after,
@@ -218,7 +219,7 @@ def passes(
     report = asked.report()
     chosen = module_with_texts(report, module)
     place = PassesPlace(
-        report=f"/r/{report_id}",
+        report=f"{root()}/r/{report_id}",
         module=chosen,
         at=chosen_pass(chosen, int(at) if at else None),
         all=everything,
@@ -238,14 +239,14 @@ def loops(
     report = asked.report()
     chosen = chosen_loop(report, loop, module)
     if chosen is None and not report.loops:
-        return HTMLResponse(no_loops_page(f"/r/{report_id}", base_context={"site": Site()}))
+        return HTMLResponse(no_loops_page(f"{root()}/r/{report_id}", base_context={"site": Site()}))
     if chosen is None:
         raise NotFound(
             f"there is no loop {loop or 'of this module'!r} in this report",
             next_step="The report lists all loops.",
         )
     place = LoopsPlace(
-        report=f"/r/{report_id}",
+        report=f"{root()}/r/{report_id}",
         module=module_with_texts(report, chosen.module),
         loop=chosen,
         event=chosen_rewrite(chosen, int(event) if event else None),
@@ -262,7 +263,7 @@ def collectives(
     """A page with the collectives of a module: in the schedule, and as a table."""
     report = asked.report()
     place = CollectivesPlace(
-        report=f"/r/{report_id}",
+        report=f"{root()}/r/{report_id}",
         module=_with_collectives(report, module),
         group=group,
         computation=computation,

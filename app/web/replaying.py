@@ -21,6 +21,7 @@ from app.web.ownership import remember_owner, token_of_browser
 from app.web.rendering import Site, render
 from app.web.rights import check_right
 from app.web.services import Services, bundle_attachment, find_report, services_of
+from app.web.subpath import root
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
 
@@ -66,8 +67,8 @@ def replay_page(request: Request, report_id: str, services: InServices) -> HTMLR
     check_right(services, row, token=token_of_browser(request), owner=caller_of(request).owner)
     _check_may(services, row)
     page = _ReplayPage(
-        report=f"/r/{report_id}",
-        action=f"/r/{report_id}/replay",
+        report=f"{root()}/r/{report_id}",
+        action=f"{root()}/r/{report_id}/replay",
         choices=_CHOICES,
         flags=row.question.flags,
         minutes=max(1, services.settings.replay_budget_s // 60),
@@ -94,7 +95,7 @@ async def begin(request: Request, report_id: str, services: InServices) -> Respo
         services.store.reports.create_replay, row, question, now=time.time(), owner=owner
     )
     services.runner.wake()
-    response = RedirectResponse(f"/r/{secrets.report_id}", 303)
+    response = RedirectResponse(f"{root()}/r/{secrets.report_id}", 303)
     remember_owner(response, request, secrets)
     return response
 

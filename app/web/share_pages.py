@@ -25,6 +25,7 @@ from app.web.rendering import Site, render
 from app.web.rights import check_right
 from app.web.services import Services, bundle_attachment, find_report, services_of
 from app.web.sharing import DEFAULT_DAYS, preview_of, revoke_of, share
+from app.web.subpath import root
 from app.web.wire import time_text
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
@@ -75,8 +76,8 @@ def share_page(
     words = dict(request.query_params) if look else {"redact": "1"}
     redaction = _redaction(words)
     page = _SharePage(
-        report=f"/r/{report_id}",
-        action=f"/r/{report_id}/share",
+        report=f"{root()}/r/{report_id}",
+        action=f"{root()}/r/{report_id}/share",
         redact=redaction["redact"],
         op_names=redaction["op_names"],
         source=redaction["source"],
@@ -96,7 +97,7 @@ async def make(request: Request, report_id: str, services: InServices) -> Respon
     words = await _form(request)
     row = await _own(request, services, report_id)
     secrets = await run_in_threadpool(share, services, row, _redaction(words), _days(words))
-    response = RedirectResponse(f"/r/{secrets.report_id}", 303)
+    response = RedirectResponse(f"{root()}/r/{secrets.report_id}", 303)
     remember_owner(response, request, secrets)
     return response
 
@@ -107,7 +108,7 @@ async def revoke(request: Request, report_id: str, services: InServices) -> Resp
     words = await _form(request)
     row = await _own(request, services, report_id)
     await run_in_threadpool(revoke_of, services, row, words.get("handle", ""))
-    return RedirectResponse(f"/r/{report_id}/share", 303)
+    return RedirectResponse(f"{root()}/r/{report_id}/share", 303)
 
 
 async def _own(request: Request, services: Services, report_id: str) -> ReportRow:

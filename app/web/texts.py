@@ -45,6 +45,7 @@ from app.web.services import (
     find_report,
     services_of,
 )
+from app.web.subpath import root
 from hlo_parser import Module
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
@@ -159,7 +160,7 @@ def graph(
     """A page with the graph of a computation, of a loop's body, or around an instruction."""
     with reader.bundle() as bundle:
         report = bundle.report()
-        place = query.place(f"/r/{report_id}", report)
+        place = query.place(f"{root()}/r/{report_id}", report)
         module = bundle.parse(place.module.id, place.text)
         wanted = place.instruction
         computation, instruction = named_place(
@@ -204,7 +205,7 @@ def history(
         )
         found = instruction_history(texts, text, computation, instruction)
         place = HistoryPlace(
-            report=f"/r/{report_id}",
+            report=f"{root()}/r/{report_id}",
             module=chosen,
             text=text,
             computation=computation,

@@ -14,6 +14,7 @@ from app.views.source_view import SourceReading, SourceText
 from app.web.program import folders_of, program_text
 from app.web.rendering import Site
 from app.web.services import Services, services_of
+from app.web.subpath import root
 from app.web.texts import InReader, module_with_texts
 
 router = APIRouter(prefix="/r/{report_id}", include_in_schema=False)
@@ -42,7 +43,7 @@ def source(
         chosen = module_with_texts(report, module)
         last = len(chosen.dumps) - 1
         place = SourcePlace(
-            report=f"/r/{report_id}",
+            report=f"{root()}/r/{report_id}",
             module=chosen,
             text=last if position is None else position,
             file=file,
@@ -91,7 +92,7 @@ def memory(reader: InReader, report_id: str, module: Name = "") -> HTMLResponse:
     with reader.bundle() as bundle:
         page = memory_page(
             bundle.report(),
-            here=f"/r/{report_id}",
+            here=f"{root()}/r/{report_id}",
             module=module,
             base_context={"site": Site()},
         )

@@ -4,5 +4,5 @@
 import { withoutSeen } from "./landing_list.js";
 import { readSeen, writeSeen } from "./landing_storage.js";
 
-const [gone] = location.pathname.match(/^\/r\/[\w-]+(?=(\/delete)?$)/) ?? [];
+const [gone] = location.pathname.match(/^.*\/r\/[\w-]+(?=(\/delete)?$)/) ?? [];
 if (gone) writeSeen(withoutSeen(readSeen(), gone));

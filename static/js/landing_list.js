@@ -48,7 +48,7 @@ function isSeen(value) {
   return (
     typeof value === "object" &&
     value !== null &&
-    /^\/r\/[\w-]+$/.test(value.url) &&
+    /^(?:\/[\w.-]+)*\/r\/[\w-]+$/.test(value.url) &&
     typeof value.name === "string" &&
     typeof value.when === "number"
   );
