@@ -110,11 +110,18 @@ class FrameTables:
         tables = ((self._locations, _LOCATION_KEYS), (self._frames, _FRAME_KEYS))
         return tuple(key for rows, keys in tables for row in rows for key in row if key not in keys)
 
-    def missing_keys(self) -> tuple[str, ...]:
-        """Keys that a row does not have, though XLA asks for all of them."""
+    def missing_keys(self) -> tuple[tuple[str, int], ...]:
+        """Keys that a row does not have, though XLA asks for all of them.
+
+        Each with the number of the row, 0-based and counted through both tables of rows.
+        """
         tables = ((self._locations, _LOCATION_KEYS), (self._frames, _FRAME_KEYS))
+        rows = [(row, keys) for table, keys in tables for row in table]
         return tuple(
-            key for rows, keys in tables for row in rows for key in sorted(keys) if key not in row
+            (key, number)
+            for number, (row, keys) in enumerate(rows)
+            for key in sorted(keys)
+            if key not in row
         )
 
     def text(self) -> str:

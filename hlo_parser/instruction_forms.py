@@ -32,6 +32,7 @@ _OPERAND = compile_pattern(
     rf"(?P<shape>.*[\])}} ])?%?+(?P<name>{patterns.NAME})(?P<path>(?:#\d++)*+)", re.S
 )
 _TYPED_LITERAL = compile_pattern(rf"\s*+({patterns.ARRAY})\s*+(.*)", re.S)
+_ARGUMENTS = compile_pattern(r"(?<![\w.\-%])constant\s*+\(")
 _WINDOW_PART = compile_pattern(r"([a-z_]++)=([^\s{}]++)")
 _NEEDS_SHAPE = frozenset(
     (
@@ -58,10 +59,15 @@ _DIMENSION = frozenset("all-gather all-gather-start reduce-scatter".split())
 
 
 class Fault(NamedTuple):
-    """What is wrong, and the word of the instruction where it shows."""
+    """What is wrong, and the word of the instruction where it shows.
+
+    `place` is a 0-based offset in the instruction's text, where it is known better than by the
+    word.
+    """
 
     message: str
     word: str
+    place: int | None = None
 
 
 def instruction_fault(instruction: Instruction) -> Fault | None:
@@ -107,7 +113,10 @@ def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
             return Fault("a parameter's number is 0 or more", instruction.arguments.strip())
     if opcode == "constant":
         fault = literal_fault(instruction.shape, instruction.arguments)
-        return None if fault is None else Fault(fault, "constant")
+        if fault is not None:
+            start = _ARGUMENTS.search(instruction.text)
+            place = None if start is None else start.end() + fault.offset
+            return Fault(fault.message, "constant", place)
     return None
 
 
@@ -117,7 +126,8 @@ def _attribute_fault(instruction: Instruction, form: Opcode) -> Fault | None:
     counts = Counter(keys)
     if len(counts) < len(keys) != len(attributes):
         again = next(key for key in keys if counts[key] > 1)
-        return Fault(f"attribute {again} is given twice", f"{again}=")
+        place = instruction.text.rfind(f"{again}=")
+        return Fault(f"attribute {again} is given twice", f"{again}=", place)
     for key, value in attributes.items():
         if key not in form.allowed:
             return Fault(f"{opcode} has no attribute {key}", f"{key}=")
@@ -191,7 +201,8 @@ def _typed_literal_fault(instruction: Instruction, text: str) -> str | None:
     plain = squeezed(text)
     literal = _TYPED_LITERAL.fullmatch(plain)
     if literal is not None:
-        return literal_fault(Shape(literal[1]), literal[2])
+        fault = literal_fault(Shape(literal[1]), literal[2])
+        return None if fault is None else fault.message
     return None if plain.startswith("(") else "literal takes a shape and a literal"
 
 
@@ -254,15 +265,16 @@ def keys_of(text: str) -> list[str]:
     return keys
 
 
-def declared_shapes(instruction: Instruction) -> list[tuple[str, str]]:
-    """Operand name and shape where the operands tell shapes; paths and nested ones left out."""
+def declared_shapes(instruction: Instruction) -> list[tuple[str, tuple[int, ...], str]]:
+    """Operand name, path and shape where the operands tell shapes; nested ones left out."""
     if "[" not in instruction.arguments or instruction.opcode in {"constant", "parameter"}:
         return []
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, tuple[int, ...], str]] = []
     for piece in split_list(squeezed(instruction.arguments)):
         operand = _OPERAND.fullmatch(piece)
-        if operand is not None and operand["shape"] and not operand["path"]:
-            found.append((operand["name"], operand["shape"].strip()))
+        if operand is not None and operand["shape"]:
+            path = tuple(int(step) for step in operand["path"].split("#")[1:])
+            found.append((operand["name"], path, operand["shape"].strip()))
     return found
 
 

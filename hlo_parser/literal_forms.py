@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
@@ -33,10 +33,10 @@ _MAX_DEPTH = 1_000
 _SPARSE = compile_pattern(r"[CSH]")
 _SIZE = compile_pattern(r"(?:<=)?+\d{1,19}|\?")
 _LAYOUT = compile_pattern(
-    r"(?P<order>(?:-?\d++(?:,-?\d++)*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\([\d,*\-]*+\))++)?+"
-    r"(?:L\(-?\d++\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(-?\d++\))?+(?:S\(-?\d++\))?+"
-    r"(?:SC(?:\(-?\d++:(?:-?\d++(?:,-?\d++)*+)?+\))++)?+"
-    r"(?P<physical>P\(.*\))?(?:M\(-?\d++\))?+)?"
+    r"(?P<order>(?:-?\d{1,19}(?:,-?\d{1,19})*+)?+)(?::(?P<levels>D\([DCSH][+~]*+(?:,[DCSH][+~]*+)*+\))?+(?:T(?:\((?:(?:-?\d{1,19}|[*])(?:,(?:-?\d{1,19}|[*]))*+)?+\))++)?+"
+    r"(?:L\(-?\d{1,19}\))?+(?:#\([a-z0-9]++\))?+(?:\*\([a-z0-9]++\))?+(?:E\(-?\d{1,19}\))?+(?:S\(-?\d{1,19}\))?+"
+    r"(?:SC(?:\(-?\d{1,19}:(?:-?\d{1,19}(?:,-?\d{1,19})*+)?+\))++)?+"
+    r"(?P<physical>P\(.*\))?(?:M\(-?\d{1,19}\))?+)?"
 )
 _TOKEN = compile_pattern(r"/\*.*?(?:\*/|\Z)|//[^\n]*+|[{}(),]|[^\s{}(),/]++", re.S)
 _INT = compile_pattern(r"-?\d{1,25}")
@@ -139,20 +139,30 @@ class _LiteralFault(Exception):
     """Why a literal is not sound."""
 
 
-def literal_fault(shape: Shape, text: str) -> str | None:
+class LiteralFault(NamedTuple):
+    """Why a literal is not sound, and where: a 0-based offset in its text."""
+
+    message: str
+    offset: int
+
+
+def literal_fault(shape: Shape, text: str) -> LiteralFault | None:
     """Why a literal is none of this shape."""
     if shape.kind == "array":
         most = _PAYLOADS.get(shape.element_type, 0)
-        for payload in _NAN_PAYLOAD.findall(text):
-            if not 0 < int(payload[:40], 16) <= most:
-                return f"nan({payload}) has no room in {shape.element_type}"
-    text = _NAN_PAYLOAD.sub(r"nan", text)
-    reading = _Literal([t for t in _TOKEN.findall(text) if not t.startswith(("/*", "//"))])
+        for found in _NAN_PAYLOAD.finditer(text):
+            if not 0 < int(found[1][:40], 16) <= most:
+                fault = f"{found[0]} has no room in {shape.element_type}"
+                return LiteralFault(fault, found.start())
+    text = _NAN_PAYLOAD.sub(lambda found: "nan".ljust(len(found[0])), text)
+    tokens = [t for t in _TOKEN.finditer(text) if not t[0].startswith(("/*", "//"))]
+    reading = _Literal([token[0] for token in tokens])
     try:
         reading.value(shape)
         reading.expect("")
     except _LiteralFault as fault:
-        return str(fault)
+        at = reading.place - 1
+        return LiteralFault(str(fault), tokens[at].start() if at < len(tokens) else len(text))
     return None
 
 

@@ -180,6 +180,11 @@ class Module:
             callers = self._callers = {key: tuple(found) for key, found in collected.items()}
         return callers.get(name, ())
 
+    @property
+    def first_lines(self) -> tuple[int, ...]:
+        """1-based first lines of `computations`, one for each."""
+        return self._first_lines
+
     def first_line(self, computation: Computation) -> int:
         """1-based line of the computation's first line; raises KeyError for a foreign one."""
         if self._places is None:

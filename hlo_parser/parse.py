@@ -21,12 +21,14 @@ from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner, foot_attributes
+from hlo_parser.stretches import lines_of, sharpened
 from hlo_parser.strict import check
 
 if TYPE_CHECKING:
     from hlo_parser.computation import Computation
 
 _SHOWN = 200
+_NO_COMPUTATION = "expected a computation"
 _HEADER = compile_pattern(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = compile_pattern(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
 _TABLES = compile_pattern(
@@ -48,7 +50,13 @@ def parse_module(
     modes a text without a single instruction raises it.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    module = _Reading(data, interner or Interner()).module()
+    reading = _Reading(data, interner or Interner())
+    try:
+        module = reading.module()
+    except HloSyntaxError:
+        if strict and reading.unparsed and reading.unparsed[0].reason != _NO_COMPUTATION:
+            raise sharpened(reading.unparsed[0], lines_of(data)) from None
+        raise
     if strict:
         check(module, data)
     return module
@@ -331,7 +339,7 @@ class _Reading:
         end = scanner.line_end(start)
         while end < scanner.size and not scanner.starts_computation(end + 1):
             end = scanner.line_end(end + 1)
-        self._add_unparsed(start, end, "expected a computation")
+        self._add_unparsed(start, end, _NO_COMPUTATION)
         return end
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from hlo_parser import grammar, patterns
+from hlo_parser import patterns
 from hlo_parser.async_forms import AsyncSteps
 from hlo_parser.errors import HloSyntaxError, Span
 from hlo_parser.instruction_forms import (
@@ -28,41 +28,22 @@ from hlo_parser.operand_forms import called_fault, depends_on_operands, operands
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import foot_of, is_odd_head, signature_of
 from hlo_parser.shapes import Shape
+from hlo_parser.stretches import lines_of, sharpened
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
     from hlo_parser.computation import Computation
-    from hlo_parser.errors import Unparsed
     from hlo_parser.instruction import Instruction
+    from hlo_parser.instruction_forms import Fault
     from hlo_parser.module import Module
 
 
 def check(module: Module, data: bytes) -> None:
     """Raise HloSyntaxError when the module is not sound; `data` is its text, for the message."""
-    lines = data.decode("utf-8", errors="backslashreplace").removeprefix("\ufeff").split("\n")
-    lines = [line.removesuffix("\r") for line in lines]
+    lines = lines_of(data)
     if module.unparsed:
-        raise _sharpened(module.unparsed[0], lines)
+        raise sharpened(module.unparsed[0], lines)
     _Check(module, lines).run()
-
-
-def _sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
-    """The error at the very place where the grammar stopped inside the stretch, if it did."""
-    span = first.span
-    stretch = lines[span.line - 1 : span.end_line]
-    stretch[-1] = stretch[-1][: span.end_column - 1]
-    text = "\n".join(stretch)[span.column - 1 :]
-    line, column = span.line, span.column
-    read = grammar.read_header if text.startswith("HloModule") else grammar.read_instruction
-    try:
-        read(text)
-    except grammar.GrammarError as error:
-        if error.message == first.reason:
-            before = text[: error.offset].split("\n")
-            line += len(before) - 1
-            column = len(before[-1]) + (column if len(before) == 1 else 1)
-    end = max((span.end_line, span.end_column), (line, column))
-    return HloSyntaxError(first.reason, Span(line, column, *end), lines[line - 1])
 
 
 _ALIASED_OUTPUT = compile_pattern(r"[{,]\{([\d,]*+)\}:\(")
@@ -71,19 +52,21 @@ _COMMENT = compile_pattern(r"/\*.*?\*/|//[^\n]*+", re.S)
 _LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
 _ROW = compile_pattern(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
 _ROW_KEY = compile_pattern(patterns.KEY)
-_PARAMETER = compile_pattern(rf"%?+{patterns.NAME}[: ](.*)", re.S)
+_PARAMETER = compile_pattern(rf"%?+{patterns.NAME}(?:[: ]|(?=\())(.*)", re.S)
 
 
 class _Check:
     """One module and its lines; every method raises at the first fault it finds."""
 
-    __slots__ = ("computations", "lines", "module", "sound")
+    __slots__ = ("computations", "line", "lines", "module", "sound")
 
     def __init__(self, module: Module, lines: list[str]) -> None:
         self.module = module
         self.lines = lines
         self.computations: set[str] = set()
         self.sound: set[tuple[str, str]] = set()
+        # The first line of the computation that is looked at; equal ones are one object.
+        self.line = module.first_lines[0]
 
     def run(self) -> None:
         self._header()
@@ -96,7 +79,9 @@ class _Check:
                 "a text without HloModule begins with ENTRY, or a name and a brace",
             )
         entry: Computation | None = None
-        for computation in self.module.computations:
+        places = self.module.first_lines
+        for computation, line in zip(self.module.computations, places, strict=True):
+            self.line = line
             name = computation.name
             head = computation.text[: computation.text.find("{")]
             if f"%{name}" not in head and is_reserved(name, head):
@@ -123,7 +108,7 @@ class _Check:
         for key in keys:
             fault = None
             if keys.count(key) > 1:
-                fault = f"attribute {key} is given twice"
+                self._fail_in_header(f"{key}=", f"attribute {key} is given twice", last=True)
             elif not is_header_key(key):
                 fault = f"HloModule has no attribute {key}"
             else:
@@ -141,12 +126,15 @@ class _Check:
             self._fail_in_header("FileNames", "tables of frames stand behind HloModule")
         for key in self.module.frames.unknown_keys():
             self._fail_in_header(f"{key}=", f"the tables of frames have no {key}")
-        for key in self.module.frames.missing_keys():
-            self._fail_in_header("FileNames", f"a row of the tables of frames has no {key}")
-        for line in self.lines[: self.module.first_line(self.module.computations[0]) - 1]:
-            keys = _ROW_KEY.findall(line) if _ROW.fullmatch(line) else []
+        above = self.lines[: self.module.first_lines[0] - 1]
+        rows = [line.strip() for line in above if _ROW.fullmatch(line)]
+        for key, number in self.module.frames.missing_keys():
+            word = rows[number] if number < len(rows) else "FileNames"
+            self._fail_in_header(word, f"a row of the tables of frames has no {key}")
+        for row in rows:
+            keys = _ROW_KEY.findall(row)
             if len(set(keys)) < len(keys):
-                self._fail_in_header(line, "a row has a key twice")
+                self._fail_in_header(row, "a row has a key twice")
 
     def _body(self, computation: Computation) -> None:
         shapes: dict[str, str] = {}
@@ -172,14 +160,14 @@ class _Check:
                 ]
                 fault = operands_fault(instruction, operands)
                 if fault is not None:
-                    self._fail(computation, fault.word, fault.message, instruction)
+                    self._fail_by(computation, instruction, fault)
             shapes[instruction.name] = instruction.shape.text
             self._callees(computation, instruction)
             if instruction.opcode.endswith(STEPS):
                 first = instruction.operands[0] if instruction.operands else ""
                 fault = steps.fault(instruction, computation.get(first))
                 if fault is not None:
-                    self._fail(computation, fault.word, _literally(fault.message), instruction)
+                    self._fail_by(computation, instruction, fault)
         self._parameters(computation)
 
     def _root_opcode(self, name: str) -> str:
@@ -196,13 +184,14 @@ class _Check:
                 fault = f"{role} {{}} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
         for name, path in zip(instruction.operands, instruction.operand_paths, strict=True):
-            if path and not _has_element(shapes[name], path):
+            if path and _element(shapes[name], path) is None:
                 fault = "{} has no element " + "#".join(map(str, path))
                 self._fail(computation, name, fault, instruction, f"{instruction.opcode}(")
-        for name, declared in declared_shapes(instruction):
+        for name, path, declared in declared_shapes(instruction):
             fault = shape_fault(declared)
-            if fault is None and not compatible(declared, shapes.get(name, "")):
-                fault = f"{{}} has the shape {shapes[name]}".replace("{}", name)
+            told = _element(shapes.get(name, ""), path) or ""
+            if fault is None and not compatible(declared, told):
+                fault = f"{name} has the shape {told}"
             if fault is not None:
                 self._fail(computation, name, _literally(fault), instruction, "(")
 
@@ -215,7 +204,7 @@ class _Check:
             self._fail(computation, instruction.name, "{} is no name", instruction)
         fault = instruction_fault(instruction)
         if fault is not None:
-            self._fail(computation, fault.word, _literally(fault.message), instruction)
+            self._fail_by(computation, instruction, fault)
         self.sound.add(key)
 
     def _callees(self, computation: Computation, instruction: Instruction) -> None:
@@ -235,7 +224,7 @@ class _Check:
         if None not in called and None not in operands and not any(instruction.operand_paths):
             fault = called_fault(instruction, [o for o in operands if o], [c for c in called if c])
             if fault is not None:
-                self._fail(computation, fault.word, _literally(fault.message), instruction)
+                self._fail_by(computation, instruction, fault)
 
     def _parameters(self, computation: Computation) -> None:
         for expected, parameter in enumerate(computation.parameters):
@@ -254,7 +243,7 @@ class _Check:
             elif key in told:
                 fault = f"attribute {key} is given twice"
             if fault is not None:
-                self._fail(computation, computation.name, _literally(fault))
+                self._fail_in_foot(computation, f"{key}=", fault)
             told.add(key)
 
     def _signature(self, computation: Computation) -> None:
@@ -291,11 +280,42 @@ class _Check:
                     fault = f"the result has no part {{{index}}}"
                     self._fail_in_header("input_output_alias=", fault)
 
-    def _fail_in_header(self, word: str, message: str) -> NoReturn:
-        places = ((number, text.find(word) + 1) for number, text in enumerate(self.lines, 1))
+    def _fail_in_header(self, word: str, message: str, *, last: bool = False) -> NoReturn:
+        find = str.rfind if last else str.find
+        places = ((number, find(text, word) + 1) for number, text in enumerate(self.lines, 1))
         number, column = next((place for place in places if place[1]), (1, 1))
         text = self.lines[number - 1]
         raise HloSyntaxError(message, Span(number, column, number, column + len(word)), text)
+
+    def _fail_in_foot(self, computation: Computation, word: str, message: str) -> NoReturn:
+        last = self.line + computation.text.count("\n")
+        numbers = range(last, self.line - 1, -1)
+        number = next((n for n in numbers if word in self.lines[n - 1]), last)
+        column = max(self.lines[number - 1].rfind(word), 0) + 1
+        span = Span(number, column, number, column + len(word))
+        raise HloSyntaxError(message, span, self.lines[number - 1])
+
+    def _fail_by(
+        self, computation: Computation, instruction: Instruction, fault: Fault
+    ) -> NoReturn:
+        """Raise at the place of the fault, or at its word."""
+        before = instruction.text[: fault.place or 0].split("\n")
+        number = self._line(computation, instruction)
+        start = self.lines[number - 1].find(instruction.text.split("\n")[0])
+        if fault.place is None or start < 0:
+            message = _literally(fault.message)
+            self._fail(computation, fault.word, message, instruction)
+        number += len(before) - 1
+        column = len(before[-1]) + 1 + (start if len(before) == 1 else 0)
+        line = self.lines[number - 1]
+        raise HloSyntaxError(fault.message, Span(number, column, number, column + 1), line)
+
+    def _line(self, computation: Computation, instruction: Instruction) -> int:
+        """Where an instruction begins; of two with one name the second, by identity."""
+        found = computation.instructions
+        numbers = range(len(found) - 1, -1, -1)
+        position = next(number for number in numbers if found[number] is instruction)
+        return self.line + computation.line_offset(position)
 
     def _fail(
         self,
@@ -306,16 +326,9 @@ class _Check:
         after: str = "",
     ) -> NoReturn:
         """Raise at `word`, looked for behind `after` in the lines of the instruction or head."""
-        first = self.module.first_line(computation)
-        last = first
+        first = last = self.line
         if instruction is not None:
-            # By identity: of two instructions with one name the second is at fault.
-            position = next(
-                index
-                for index in range(len(computation.instructions) - 1, -1, -1)
-                if computation.instructions[index] is instruction
-            )
-            first += computation.line_offset(position)
+            first = self._line(computation, instruction)
             last = first + instruction.text.count("\n")
         pattern = compile_pattern(_lead(word) + re.escape(word) + _trail(word))
         line, column = first, 1
@@ -329,16 +342,18 @@ class _Check:
         raise HloSyntaxError(message.format(word), span, self.lines[line - 1])
 
 
-def _has_element(text: str, path: tuple[int, ...]) -> bool:
-    """Whether a shape has the element of a path; an unknown one may have any."""
+def _element(text: str, path: tuple[int, ...]) -> str | None:
+    """The shape of the element of a path; empty when not known, None when there is none."""
+    if not path:
+        return text
     shape = Shape(text)
     for index in path:
         if shape.kind == "unknown":
-            return True
+            return ""
         if shape.kind != "tuple" or index >= len(shape.elements):
-            return False
+            return None
         shape = shape.elements[index]
-    return True
+    return shape.text
 
 
 def _literally(message: str) -> str:

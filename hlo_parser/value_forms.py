@@ -111,7 +111,7 @@ SHARDING: Final = rf"(?:{_ONE_SHARDING}|{_list(_ONE_SHARDING)})"
 _LAYOUTS = _list(patterns.SHAPE_TEXT.replace(", ", ",").replace("(?!\\))|(?=\\))", "|(?=\\))"))
 _ALGORITHM = (
     r"(?i:unset|dot_(?:any_f8_any_f8_f32(?:_fast_accum)?+|f16_f16_f16|f16_f16_f32|bf16_bf16_bf16|"
-    r"bf16_bf16_f32(?:_x[369])?+|tf32_tf32_f32(?:_x3)?+|f32_f32_f32|f64_f64_f64)|"
+    r"bf16_bf16_(?:f32(?:_x[369])?+|fp8x[34])|tf32_tf32_f32(?:_x3)?+|f32_f32_f32|f64_f64_f64)|"
     r"rng_(?:default|three_fry|philox))"
 )
 _DOMAIN_PART = rf'(?:kind="sharding"|(?:entry|exit)={SHARDING})'
@@ -128,7 +128,9 @@ def _origin(depth: int) -> str:
     return pattern
 
 
-_DEBUGGED = _list(rf"[a-z_]++=(?:[\w.\-]++|{STRING})")
+_DEBUGGED = _list(
+    rf"(?:log_mode={_words('default fusion_debugger')}|[a-z]++_id={_INT}|partitioned={_BOOL})", 1
+)
 _TOLERANCE = rf"(?:atol|rtol|ulps)={_NUMBER}"
 _JSON = rf"(?:{STRING}|\{{.*\}})"
 _METADATA = compile_pattern(_METADATA_LIST, re.S)
@@ -178,7 +180,7 @@ _PATTERNS: dict[str, str] = {
     "outfeed_shape": r"[a-z(].*[\])}]",
     "direction": _words("EQ NE GE GT LE LT"),
     "type": _words("FLOAT TOTALORDER SIGNED UNSIGNED"),
-    "order": _words("TOTAL PARTIAL"),
+    "order": _words("TOTAL PARTIAL WEAK"),
     "slice": _list(rf"\[{_INT}:{_INT}(?::{_INT})?+\]"),
     "padding": _PADS,
     "window": rf"\{{(?:{_WINDOW_PART}(?: {_WINDOW_PART})*+)?+\}}",
@@ -226,8 +228,10 @@ _HEADER_PATTERNS: dict[str, str] = {
     "frontend_attributes": _PATTERNS["frontend_attributes"],
     "entry_computation_layout": r"\{\(.*\)->.*\}",
     "backend_config": _JSON,
-    "origin_recovery_table": rf"\{{(?:{_ARRAY_ORIGIN}:{_ARRAY_ORIGIN}(?:,{STRING})?+[ ,]*+)*+\}}",
-    "debug_attributes": _list(rf"{_ARRAY_ORIGIN}:\({_DEBUGGED}(?:,{_DEBUGGED})*+\)"),
+    "origin_recovery_table": (
+        rf'\{{(?:{_ARRAY_ORIGIN}:{_ARRAY_ORIGIN}(?:,(?!""){STRING})?+[ ,]*+)*+\}}'
+    ),
+    "debug_attributes": _list(rf"{_ARRAY_ORIGIN}:\((?:{_DEBUGGED}(?:,{_DEBUGGED})*+)?+\)"),
 }
 _KINDS = {
     _INT: "an integer",

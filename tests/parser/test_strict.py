@@ -94,6 +94,69 @@ def test_faults(old: str, new: str, line: int, word: str, message: str):
     assert_caret_at(error, text, word)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "word", "message"),
+    [
+        (
+            "HloModule m\n\nENTRY %c {\n  ROOT %constant = s32[2] constant({1,\n    2.5})\n}\n",
+            5,
+            "2.5",
+            "expected an integer, found '2.5'",
+        ),
+        (
+            "HloModule m\n\nENTRY %c {\n  ROOT %constant = f32[2] constant({nan(0x7), 1, 2})\n}\n",
+            4,
+            "})",
+            "a literal of 2 elements, found 3",
+        ),
+        (
+            "HloModule m\n\n%c {\n  %a = s32[] parameter(0)\n}\n\n%c {\n"
+            "  %a = s32[] parameter(0)\n}\n",
+            7,
+            "c {",
+            "computation c is defined twice",
+        ),
+        (
+            "HloModule m\n\nENTRY %c {\n  %a = s32[] frob\n}\n",
+            4,
+            "frob",
+            "expected an opcode and '(', found 'frob'",
+        ),
+        (
+            "HloModule m\n\nENTRY %c { %a = s32[] parameter() }\n",
+            3,
+            ") }",
+            "expected an integer, found ')'",
+        ),
+        (
+            "HloModule m\n\nENTRY %c {\n  %a = s32[] parameter(0)\n}, backend_config={},"
+            " execution_thread=7\n",
+            5,
+            "execution_thread=",
+            "execution_thread takes a string",
+        ),
+        (
+            "r = f32[] reduce(f32[5], f32[]), dimensions={0}, to_apply=\n{\n"
+            "  q = f32[] add(f32[], f32[])\n}",
+            3,
+            ", f32",
+            "expected a name behind the shape",
+        ),
+        (
+            "HloModule m, is_scheduled=true, is_scheduled=true\n\nENTRY %c {\n"
+            "  %a = s32[] parameter(0)\n}\n",
+            1,
+            "is_scheduled=true",
+            "attribute is_scheduled is given twice",
+        ),
+    ],
+)
+def test_faults_of_other_texts(text: str, line: int, word: str, message: str):
+    error = refused(text)
+    assert (error.span.line, error.message) == (line, message)
+    assert_caret_at(error, text, word)
+
+
 @pytest.mark.parametrize("word", ["HloModule m, num_partitions=2\n", "\n"])
 def test_places_do_not_depend_on_line_ends(word: str):
     text = GOOD.replace("add(%r.1, %p)", "add(%r.1, %r.2)")
