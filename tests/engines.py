@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import boto3
+import psycopg
 from moto.server import ThreadedMotoServer
+from psycopg import sql
 
 _BINARIES = Path("/usr/lib/postgresql")
 _PORT = 5432
@@ -61,7 +63,9 @@ class Postgres:
     def new_database(self) -> str:
         """The address of an empty database."""
         name = f"d{uuid.uuid4().hex}"
-        self._run("createdb", "-h", str(self._folder), "-p", str(_PORT), "-U", "postgres", name)
+        place = f"host={self._folder} port={_PORT} user=postgres dbname=postgres"
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return f"postgresql://postgres@/{name}?host={self._folder}&port={_PORT}"
 
     def _started(self, options: str) -> bool:

@@ -5,6 +5,7 @@ address that leads elsewhere is not followed: a token must not travel.
 """
 
 import json
+import secrets
 import ssl
 import time
 import urllib.error
@@ -22,6 +23,7 @@ _LONGEST_PAUSE_S = 30.0
 _LONG_POLL_S = 60
 _TIMEOUT_S = 120.0
 _BUSY = (429, 503)
+_KEY_BYTES = 24
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -90,8 +92,15 @@ class Remote:
     def send(
         self, query: Mapping[str, str], body: Iterable[bytes], length: int, content_type: str
     ) -> dict[str, Any]:
-        """Create a report from a body of `length` bytes, which may be read several times."""
-        headers = {"Content-Type": content_type, "Content-Length": str(length)}
+        """Create a report from a body of `length` bytes, which may be read several times.
+
+        It is sent again where the answer was lost, with a key by which it stays one report.
+        """
+        headers = {
+            "Content-Type": content_type,
+            "Content-Length": str(length),
+            "Idempotency-Key": secrets.token_urlsafe(_KEY_BYTES),
+        }
         path = f"/api/v1/reports?{urlencode(query)}"
         return json.loads(self._ask("POST", path, body=body, headers=headers, token=self._token))
 
@@ -146,8 +155,10 @@ class Remote:
                         raise self._refused(error) from error
                     time.sleep(_pause(error.headers.get("Retry-After"), attempt))
             except (OSError, HTTPException) as error:
-                # What was sent may have arrived all the same: only a question is asked twice.
-                if method != "GET" or attempt == _TRIES:
+                # What was sent may have arrived all the same.
+                has_key = "Idempotency-Key" in (headers or {})
+                may_repeat = method == "GET" or (has_key and _was_lost(error))
+                if not may_repeat or attempt == _TRIES:
                     raise self._unreachable(error) from error
                 time.sleep(_pause(None, attempt))
         raise AssertionError("unreachable: the last try returns or raises")
@@ -171,6 +182,12 @@ class Remote:
             place=self._server,
             next_step="Check the address, and that the server runs.",
         )
+
+
+def _was_lost(error: Exception) -> bool:
+    """There was a connection, and it broke."""
+    reason = getattr(error, "reason", error)
+    return isinstance(reason, ConnectionResetError | BrokenPipeError | TimeoutError | HTTPException)
 
 
 def _pause(stated: str | None, attempt: int) -> float:

@@ -5,10 +5,12 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from app.cli.main import main
+from app.cli.remote import Remote
 from live_server import live_server
 from samples import load_sample
 from web.asking import HLO, small_dump
@@ -126,6 +128,45 @@ class Elsewhere(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+class Forgetful(http.server.BaseHTTPRequestHandler):
+    """Takes an upload and hangs up without an answer, once."""
+
+    keys: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.keys.append(self.headers["idempotency-key"])
+        if len(self.keys) == 1:
+            self.close_connection = True
+            return
+        data = json.dumps({"id": "x", "url": "/r/x", "state": "queued"}).encode()
+        self.send_response(201)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_an_upload_whose_answer_is_lost_is_sent_again_with_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with http.server.HTTPServer(("127.0.0.1", 0), Forgetful) as forgetful:
+        thread = threading.Thread(target=forgetful.serve_forever)
+        thread.start()
+        try:
+            remote = Remote(f"http://127.0.0.1:{forgetful.server_port}")
+            assert remote.send({}, [b"dump"], 4, "text/plain")["id"] == "x"
+        finally:
+            forgetful.shutdown()
+            thread.join()
+    assert len(Forgetful.keys) == 2
+    assert len(set(Forgetful.keys)) == 1
+    assert len(Forgetful.keys[0]) == 32
 
 
 def test_a_stranger_gets_no_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
