@@ -13,6 +13,7 @@ from app.web.callers import client_of
 from app.web.guard import CONTENT_POLICY
 from app.web.rates import Rate, Slots
 from web.asking import app_of, small_dump
+from web.test_hostile_requests import address_of, methods_of, routes_of
 
 REPORTS = "/api/v1/reports"
 HTML = {"accept": "text/html,application/xhtml+xml"}
@@ -42,6 +43,27 @@ def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
         assert headers["cache-control"] == cached
         unlisted = "noindex, nofollow" if path.startswith(("/r/", "/api/", "/compare")) else None
         assert headers.get("x-robots-tag") == unlisted
+
+
+def test_no_route_answers_without_them(client: TestClient) -> None:
+    asked = 0
+    for route in routes_of(client):
+        for method in methods_of(route):
+            answer = client.request(method, address_of(route, report_id="x" * 32))
+            headers = answer.headers
+            where = (method, route.path)
+            policy = headers["content-security-policy"]
+            assert policy in (CONTENT_POLICY, "default-src 'none'; sandbox"), where
+            assert headers["x-content-type-options"] == "nosniff", where
+            assert headers["referrer-policy"] == "no-referrer", where
+            assert headers["cross-origin-resource-policy"] == "same-origin", where
+            assert headers["cache-control"] == "private, no-store", where
+            assert headers["x-request-id"], where
+            assert "server" not in headers, where
+            listed = not route.path.startswith(("/r/", "/api/", "/compare"))
+            assert listed or headers["x-robots-tag"] == "noindex, nofollow", where
+            asked += 1
+    assert asked > 60
 
 
 def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere() -> None:
