@@ -6,10 +6,9 @@ the same module costs, for a change that cures may make the program do more.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from app.model.experiments import Effects, Experiment, Replay
-from app.report.wording import counted, operations_text, size_text
+from app.report.wording import file_name, operations_text, size_text
 
 _SHOWN_WORDS = 200
 # What differs by less may be another choice of products for the same work.
@@ -83,7 +82,7 @@ def replay_view(replay: Replay) -> ReplayView:
         else f"A small module with the same failure: {reduced.instructions_after:,} of "
         f"{reduced.instructions_before:,} instructions"
         f"{'' if reduced.is_minimal else ' (the time was up: more may go)'}",
-        reduced_name=PurePosixPath(reduced.name).name if reduced else "",
+        reduced_name=file_name(reduced.name) if reduced else "",
         reduced_text=reduced.text if reduced else "",
         commands=reduced.commands if reduced else (),
     )
@@ -165,10 +164,3 @@ def _work(effects: Effects | None) -> str:
 def _least_work(experiments: Sequence[Experiment]) -> Effects | None:
     known = [e.effects for e in experiments if e.effects and e.effects.flops]
     return min(known, key=lambda effects: effects.flops, default=None)
-
-
-def summary_of(replay: Replay) -> str:
-    """`3 of 14 changes cure` for a heading."""
-    tried = [e for e in replay.experiments if e.question != "baseline"]
-    cures = sum(e.outcome == "compiles" for e in tried)
-    return f"{cures:,} of {counted(len(tried), 'variant')} compile{'s' if cures == 1 else ''}"
