@@ -89,8 +89,10 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     text = _PRINTED.sub("%", failure.text)
     stem = _stem(failure.file, text)
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
+    # The name of a Python exception stands in the signature alone.
+    words = [text, failure.signature] if failure.kind == "python" else [text]
     sign = (
-        _first(failure_signs("says"), [text])
+        _first(failure_signs("says"), words)
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
         or _whole(failure_signs("file"), stem)
         or _first_frame(failure.stack)

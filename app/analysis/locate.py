@@ -168,14 +168,9 @@ def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> Mod
 
 
 def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
-    if cause.signature == _KILLED:
-        how = "SIGKILL comes from outside: the system when memory is short, a scheduler, a person"
-        return _Pass(None, "likely", how)
-    if cause.failed_after == "pipeline-start":
-        how = "the verifier refused the module at the start of a pipeline, before its first pass"
-        return _Pass(None, "certain", how)
-    if cause.failed_after:
-        return _Pass(cause.failed_after, "certain", "the log says `Failed after`")
+    stated = _stated(cause)
+    if stated is not None:
+        return stated
     last = module.last.name if module else None
     owners = knowledge.passes_of_file(cause.file, cause.condition) if cause.file else ()
     if len(owners) == 1:
@@ -214,6 +209,23 @@ def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | Non
 
 def _has_circle(dump: PassDump) -> bool:
     return next(circles(dump.module), None) is not None
+
+
+def _stated(cause: CheckFailure) -> _Pass | None:
+    """What the failure itself says: a pass, or that none was running."""
+    if cause.signature == _KILLED:
+        how = "SIGKILL comes from outside: the system when memory is short, a scheduler, a person"
+        return _Pass(None, "likely", how)
+    if _is_of_the_run(cause):
+        raised = "Python raised it, not the compiler"
+        how = raised if cause.kind == "python" else "the message is of a program that was running"
+        return _Pass(None, "likely", how)
+    if cause.failed_after == "pipeline-start":
+        how = "the verifier refused the module at the start of a pipeline, before its first pass"
+        return _Pass(None, "certain", how)
+    if cause.failed_after:
+        return _Pass(cause.failed_after, "certain", "the log says `Failed after`")
+    return None
 
 
 def _by_frame(cause: CheckFailure) -> _Pass | None:

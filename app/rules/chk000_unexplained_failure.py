@@ -44,6 +44,8 @@ from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import releases_in_words
 
+_KILLED = "signal::SIGKILL"
+
 
 def check(facts: Facts) -> Iterable[Finding]:
     """One finding for the log's first cause, if there is one."""
@@ -116,6 +118,15 @@ def _message(
 
 
 def _workarounds(facts: Facts, failure: Failure) -> Iterator[Workaround]:
+    if failure.signature == _KILLED:
+        yield Workaround(
+            text="See what killed it: the kernel's log (dmesg) where memory was short, and the log "
+            "of the scheduler."
+        )
+        return
+    if failure.kind == "python":
+        yield Workaround(text="Python raised it: the traceback in the log ends at the line.")
+        return
     name = failure.pass_
     if name is not None:
         span = knowledge.pass_releases(name)
