@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hlo_parser.proto.reading import MAX_BYTES, unpacked
-from hlo_parser.proto.schema import (
+from hlo_parser.proto.buffer_schema import (
     BufferAllocationProto,
     BufferAssignmentProto,
     HeapSimulatorTrace,
-    HloInstructionProto,
-    HloModuleProto,
-    HloProto,
     Location,
 )
+from hlo_parser.proto.reading import MAX_BYTES, unpacked
+from hlo_parser.proto.schema import HloInstructionProto, HloModuleProto, HloProto
 from hlo_parser.proto.wire import decode
 
 ValuePlace = tuple[str, tuple[int, ...]]

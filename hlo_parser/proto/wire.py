@@ -1,7 +1,7 @@
-"""Message classes from the tables of `schema.py`, and decoding with them.
+"""Message classes from the tables of `schema.py` and `buffer_schema.py`, and decoding with them.
 
 The only place that touches protobuf. Its descriptors are built at first use and hold the fields
-of `schema.py` alone; what else a message holds is still told by `unknown_fields`, so that
+of these alone; what else a message holds is still told by `unknown_fields`, so that
 nothing a newer release adds goes unseen. Given bytes, gives messages; raises HloProtoError for
 bytes that are no such message.
 """
@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple, Protocol, TypeVar, cast, get_args, get
 from typing import get_type_hints as type_hints
 
 from hlo_parser.errors import HloProtoError
-from hlo_parser.proto import schema
+from hlo_parser.proto import buffer_schema, schema
 from hlo_parser.proto.schema import Message
 
 Decoded = TypeVar("Decoded", bound=Message)
@@ -61,10 +61,11 @@ class _Wire(NamedTuple):
 
 
 def message_kinds() -> tuple[type[Message], ...]:
-    """Every message of the schema."""
+    """Every message of both schemas."""
     return tuple(
         kind
-        for kind in vars(schema).values()
+        for module in (schema, buffer_schema)
+        for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Message) and kind is not Message
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hlo_parser.proto import schema
+from hlo_parser.proto import buffer_schema, schema
 from hlo_parser.proto.schema import Message
 from hlo_parser.proto.wire import message_class
 
@@ -67,7 +67,7 @@ def one(*instructions: dict[str, object], root: int | None = None, **fields: obj
 
 def assigned(module_proto: bytes, **fields: object) -> bytes:
     """An encoded HloProto of a module and what its BufferAssignmentProto holds."""
-    assignment = encoded(schema.BufferAssignmentProto, **fields)
+    assignment = encoded(buffer_schema.BufferAssignmentProto, **fields)
     inner = message_class(schema.HloModuleProto).FromString(module_proto)
     return encoded(schema.HloProto, hlo_module=inner, buffer_assignment=assignment)
 
