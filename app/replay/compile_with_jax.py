@@ -66,6 +66,11 @@ def _devices(orders: Orders) -> list[Any]:
     jax: Any = importlib.import_module("jax")
     if orders["backend"] == "CPU":
         return list(jax.devices("cpu")[:count])
+    if orders["backend"] == "TPU":
+        jax.devices("cpu")
+        topologies: Any = importlib.import_module("jax.experimental.topologies")
+        topology = topologies.get_topology_desc(platform="tpu", topology_name=orders["target"])
+        return list(topology.devices)[:count]
     bridge: Any = importlib.import_module("jax._src.xla_bridge")
     jax.devices("cpu")  # discovers and registers the plugins
     # Up to 0.4.38 `gpu` is no known platform where no device is visible.
@@ -75,7 +80,7 @@ def _devices(orders: Orders) -> list[Any]:
         return "cuda" if name == "gpu" else known(name)
 
     bridge.canonicalize_platform = canonical
-    topologies: Any = importlib.import_module("jax.experimental.topologies")
+    topologies = importlib.import_module("jax.experimental.topologies")
     options: dict[str, str] = {}
     if orders["target"]:
         options = {"topology": f"1x1x{count}", "target_config": orders["target"]}

@@ -291,8 +291,8 @@ def _target(tool: Toolchain, subject: Subject) -> str:
 
 
 def slice_of(devices: int) -> str:
-    """The smallest slice of v5e chips that has so many."""
-    rows = columns = 1
+    """The smallest slice of v5e chips that has so many; libtpu describes none below 2x2."""
+    rows = columns = 2
     while rows * columns < devices:
         rows, columns = (rows, columns * 2) if columns <= rows else (rows * 2, columns)
     return f"v5e:{rows}x{columns}"

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.errors import NotFound
 from app.ingest.log import read_log
 from app.replay.compiling import Attempt, Budget, Ended, Kind, compile_once, flags_for, judge
 from app.replay.subject import Subject
@@ -188,3 +190,15 @@ def test_log_and_dump_are_kept_on_request(tmp_path: Path) -> None:
         keep=kept,
     )
     assert (kept / "replay.log").read_text() == f"{kept / 'dump'}\n"
+
+
+def test_a_module_for_tpus_needs_their_library(tmp_path: Path) -> None:
+    tool = make_toolchain(
+        tmp_path, "assert orders['target'] == 'v5e:2x4'\nassert 'xla_tpu_a' not in flags"
+    )
+    subject = replace(SUBJECT, backend="TPU")
+    with pytest.raises(NotFound, match="without libtpu"):
+        compile_once(tool, subject, {}, budget=Budget(wall_s=60))
+    with_it = replace(tool, has_tpu=True)
+    flags = {"xla_tpu_a": "1", "xla_cpu_enable_fast_math": "true"}
+    assert compile_once(with_it, subject, flags, budget=Budget(wall_s=60)).kind == Kind.COMPILES

@@ -31,7 +31,7 @@ def test_commands_for_one_gpu_and_for_cpus_run_the_module() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "name"), [(1, "v5e:1x1"), (4, "v5e:2x2"), (8, "v5e:2x4"), (6, "v5e:2x4")]
+    ("devices", "name"), [(1, "v5e:2x2"), (4, "v5e:2x2"), (6, "v5e:2x4"), (16, "v5e:4x4")]
 )
 def test_a_slice_has_as_many_chips_as_are_needed(devices: int, name: str) -> None:
     assert slice_of(devices) == name

@@ -86,3 +86,8 @@ def test_without_a_compiler_it_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(stand_in.shutil, "which", lambda _: None)
     with pytest.raises(ToolchainFault, match="no C compiler"):
         build_driver(tmp_path)
+
+
+def test_the_library_for_tpus_is_installed_only_when_asked_for() -> None:
+    assert not any("tpu" in name for name in packages_of("0.10.2"))
+    assert packages_of("0.10.2", tpu=True)[-1] == "jax[tpu]==0.10.2"
