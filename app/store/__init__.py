@@ -24,7 +24,7 @@ from app.store.rows import (
 from app.store.secret import Owner, ReportKeys, Secrets, hash_of, is_owner_secret, secrets_of
 from app.store.store import Store
 from app.store.tokens import SCOPES, Scope, TokenRow, is_token
-from app.store.uploads import UploadRow
+from app.store.uploads import UploadRow, Uploads
 
 __all__ = [
     "SCOPES",
@@ -52,6 +52,7 @@ __all__ = [
     "Swept",
     "TokenRow",
     "UploadRow",
+    "Uploads",
     "Waiting",
     "hash_of",
     "is_owner_secret",

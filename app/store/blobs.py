@@ -235,12 +235,26 @@ class Blobs:
 
     def listed(self) -> Iterator[KeptBlob]:
         """All blobs, in no order."""
-        for place, size, modified in self._objects(_KEPT):
+        for place, size, modified in self.listing(_KEPT):
             yield KeptBlob(place.rpartition("/")[2], size, modified)
 
     def kept(self) -> Iterator[str]:
         """The digests of all blobs, in no order."""
         return (blob.sha256 for blob in self.listed())
+
+    def listing(self, folder: str) -> Iterator[tuple[str, int, float]]:
+        """Place, bytes and time of all objects below `folder`."""
+        # One of its overloads gives arrow's tables, whose types are not installed.
+        pages = obstore.list(self._store, prefix=folder)  # pyright: ignore[reportUnknownMemberType]
+        with faults_told_apart():
+            for page in pages:
+                for item in page:
+                    yield item["path"], item["size"], item["last_modified"].timestamp()
+
+    @property
+    def objects(self) -> _ObjectStore:
+        """Where the blobs stand, for what else is put beside them."""
+        return self._store
 
     def tidy(self, *, older_than_s: float = 0.0) -> int:
         """Remove what was being received so long ago that nobody is at it; says how many."""
@@ -250,19 +264,10 @@ class Blobs:
         if self._root is not None:
             # Not as objects: what a writer had only staged is listed by no store.
             return _drop_files(self._root / _RECEIVING, before)
-        old = [place for place, _, modified in self._objects(_RECEIVING) if modified <= before]
+        old = [place for place, _, modified in self.listing(_RECEIVING) if modified <= before]
         for place in old:
             self._delete(place)
         return len(old)
-
-    def _objects(self, folder: str) -> Iterator[tuple[str, int, float]]:
-        """Place, bytes and time of all objects below `folder`."""
-        # One of its overloads gives arrow's tables, whose types are not installed.
-        pages = obstore.list(self._store, prefix=folder)  # pyright: ignore[reportUnknownMemberType]
-        with faults_told_apart():
-            for page in pages:
-                for item in page:
-                    yield item["path"], item["size"], item["last_modified"].timestamp()
 
     def _delete(self, place: str) -> None:
         with faults_told_apart(), contextlib.suppress(FileNotFoundError):

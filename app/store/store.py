@@ -18,6 +18,7 @@ from app.store.database import open_database
 from app.store.folder_lock import locked
 from app.store.jobs import JobQueue
 from app.store.ledger import DEFAULT_GRACE_S, Ledger
+from app.store.parts import FileParts, ObjectParts
 from app.store.quota import Quota
 from app.store.reports import NO_QUOTA, Reports
 from app.store.tokens import Tokens
@@ -48,7 +49,7 @@ class Store:
         ledger: which blobs are kept, and for whom.
         upkeep: what those ask who run the server.
         uploads: dumps that arrive in parts.
-        folder: what is this process's own: scratch space, copies of blobs, parts of uploads.
+        folder: what is this process's own: scratch space, copies of blobs.
         is_alone: database and blobs stand in the folder, and no other process works on them.
     """
 
@@ -79,6 +80,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()
         self.is_alone = not database and not blobs
+        self._grace_s = grace_s
         self._closing = threading.Event()
         self._retiring = threading.Lock()
         self._lock = None if is_guest else locked(self.folder)
@@ -99,7 +101,12 @@ class Store:
                 self.jobs = JobQueue(self._engine, self.ledger, keeps_originals=keeps_originals)
                 self.tokens = Tokens(self._engine)
                 self.upkeep = Upkeep(self._engine, self.blobs)
-                self.uploads = Uploads(self._engine, self.folder / "uploads")
+                self.uploads = Uploads(
+                    self._engine,
+                    FileParts(self.folder / "uploads", self.blobs)
+                    if self.is_alone
+                    else ObjectParts(self.blobs),
+                )
                 if not is_guest:
                     self._tidy_up()
             except BaseException:
@@ -130,6 +137,7 @@ class Store:
         with self._retiring:
             reports = self.reports.expire(before=before, now=now)
             uploads = self.uploads.expire(now=now)
+            self.uploads.drop_orphans(older_than_s=self._grace_s)
             swept = self.ledger.sweep()
         return Retired(reports, uploads, swept.blobs, swept.unfinished)
 

@@ -1,24 +1,18 @@
-"""Dumps that arrive in parts: a row each, and a file that grows until all of it is there.
+"""Dumps that arrive in parts: a row each, and bytes that grow until all of them are there.
 
-How much has come is the size of the file, so nothing that is written down can disagree with it. An
-upload's id is a secret like a report's, and only its hash is stored.
+An upload's id is a secret like a report's, and only its hash is stored.
 """
 
-import errno
-import os
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, delete, func, insert, select
 
+from app.store.blobs import Incoming
 from app.store.database import reading
-from app.store.faults import NoSpace
+from app.store.parts import Parts
 from app.store.schema import upload
 from app.store.secret import hash_of, new_secret
-
-_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +30,23 @@ class UploadRow:
 
 
 class Uploads:
-    """All uploads of one database, with their files in `folder`; every method blocks."""
+    """All uploads of one database, with their bytes in `parts`; every method blocks."""
 
-    def __init__(self, engine: Engine, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, engine: Engine, parts: Parts) -> None:
         self._engine = engine
         self._reading = reading(engine)
-        self._folder = folder
+        self._parts = parts
+
+    @property
+    def piece_bytes(self) -> int:
+        """How much is best added at once."""
+        return self._parts.piece_bytes
 
     def create(self, length: int, wish: dict[str, Any], *, expires: float, sender: str = "") -> str:
         """Begin an upload of `sender`, of whom a hash is stored; gives its id."""
         upload_id = new_secret()
         key = hash_of(upload_id)
-        self.path(key).touch()
+        self._parts.begin(key)
         with self._engine.begin() as connection:
             connection.execute(
                 insert(upload).values(
@@ -68,37 +66,32 @@ class Uploads:
         key = hash_of(upload_id)
         with self._reading.connect() as connection:
             row = connection.execute(select(upload).where(upload.c.key == key)).one_or_none()
-        if row is None or not self.path(key).is_file():
+        offset = None if row is None else self._parts.size(key)
+        if row is None or offset is None:
             return None
-        return UploadRow(key, row.length, self.path(key).stat().st_size, row.expires, row.wish)
+        return UploadRow(key, row.length, offset, row.expires, row.wish)
 
-    def path(self, key: str) -> Path:
-        """The file of an upload."""
-        return self._folder / f"{key}.part"
-
-    def append(self, key: str, data: bytes) -> None:
-        """Add to the end of an upload; does nothing where it is gone.
+    def append(self, key: str, data: bytes, *, at: int) -> bool:
+        """Add what begins at the byte `at`; False where the end is elsewhere by now.
 
         Raises:
             NoSpace: the disk is full.
         """
-        try:
-            # Not by mode "a", which would make the file of an upload that was dropped anew.
-            with self.path(key).open("r+b") as file:
-                file.seek(0, os.SEEK_END)
-                file.write(data)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise NoSpace("no space left on the disk") from error
-            raise
+        return self._parts.append(key, data, at)
+
+    def first_bytes(self, key: str, most: int) -> bytes:
+        """The beginning of an upload."""
+        return self._parts.first_bytes(key, most)
+
+    def take(self, key: str) -> Incoming:
+        """All of an upload as received bytes; it stays until it is deleted."""
+        return self._parts.take(key)
 
     def delete(self, key: str) -> None:
         """Forget an upload; does nothing where it is not."""
         with self._engine.begin() as connection:
             connection.execute(delete(upload).where(upload.c.key == key))
-        self.path(key).unlink(missing_ok=True)
+        self._parts.delete(key)
 
     def expire(self, *, now: float) -> int:
         """Drop what was not completed in time; says how many."""
@@ -108,15 +101,11 @@ class Uploads:
             self.delete(key)
         return len(due)
 
-    def drop_orphans(self) -> int:
-        """Remove files of no upload, left by a crash; says how many."""
+    def drop_orphans(self, *, older_than_s: float = 0.0) -> int:
+        """Remove bytes of no upload, left by a crash so long ago; says how many uploads."""
+        left = set(self._parts.keys(older_than_s=older_than_s))
         with self._reading.connect() as connection:
-            known = set(connection.scalars(select(upload.c.key)).all())
-        left = [
-            path
-            for path in self._folder.glob("*.part")
-            if _KEY.fullmatch(path.stem) and path.stem not in known
-        ]
-        for path in left:
-            path.unlink(missing_ok=True)
+            left -= set(connection.scalars(select(upload.c.key)).all())
+        for key in left:
+            self._parts.delete(key)
         return len(left)

@@ -25,6 +25,7 @@ from app.store import (
     ReceivedFile,
     ReportKeys,
     UploadRow,
+    Uploads,
     secrets_of,
 )
 from app.web.body import body_pieces
@@ -43,7 +44,6 @@ from app.web.wire import CreatedUpload, page_url
 _EXTENSIONS = "creation,expiration,termination"
 _PART = "application/offset+octet-stream"
 _LIVES_S = 24 * 3600.0
-_WRITE_BYTES = 1 << 20
 _MAX_METADATA = 32 << 10
 
 router = APIRouter(prefix="/api/v1/uploads", tags=["uploads"])
@@ -225,6 +225,7 @@ async def _receive(request: Request, services: Services, row: UploadRow) -> None
     """Append the body, also where it breaks off in the middle."""
     if await run_in_threadpool(services.store.blobs.room) < row.length - row.offset:
         raise NoSpace
+    uploads, at = services.store.uploads, row.offset
     waiting = bytearray()
     pieces = body_pieces(
         request, max_bytes=row.length - row.offset, idle_s=services.settings.upload_idle_s
@@ -232,16 +233,28 @@ async def _receive(request: Request, services: Services, row: UploadRow) -> None
     try:
         async for piece in pieces:
             waiting += piece
-            if len(waiting) >= _WRITE_BYTES:
+            if len(waiting) >= uploads.piece_bytes:
                 data = bytes(waiting)
                 waiting.clear()
                 # Other uploads go on meanwhile.
                 if await run_in_threadpool(services.store.blobs.room) < len(data):
                     raise NoSpace
-                await run_in_threadpool(services.store.uploads.append, row.key, data)
+                await run_in_threadpool(_append, uploads, row.key, data, at)
+                at += len(data)
     finally:
         if waiting:
-            await run_in_threadpool(services.store.uploads.append, row.key, bytes(waiting))
+            await run_in_threadpool(_append, uploads, row.key, bytes(waiting), at)
+
+
+def _append(uploads: Uploads, key: str, data: bytes, at: int) -> None:
+    """Raises `UsageError` where another server had the same part, or the upload was given up."""
+    if not uploads.append(key, data, at=at):
+        raise UsageError(
+            "another part came at the same time",
+            place="Upload-Offset",
+            next_step="Ask with HEAD, and go on from there.",
+            code="offset_mismatch",
+        )
 
 
 def _check_open(services: Services, sender: str) -> None:
@@ -261,10 +274,9 @@ def _complete(services: Services, row: UploadRow) -> None:
         NoSpace, StoreUnavailable: the upload is kept as it is.
     """
     store = services.store
-    path = store.uploads.path(row.key)
     try:
-        with path.open("rb") as file:
-            check_first_bytes(file.read(SNIFFED_BYTES), name=row.wish["name"])
+        first = store.uploads.first_bytes(row.key, SNIFFED_BYTES)
+        check_first_bytes(first, name=row.wish["name"])
     except AppError:
         store.uploads.delete(row.key)
         raise
@@ -282,7 +294,7 @@ def _complete(services: Services, row: UploadRow) -> None:
 
 def _make_report(services: Services, row: UploadRow, received: list[Incoming]) -> None:
     store, wish = services.store, row.wish
-    received.append(store.blobs.take_file(store.uploads.path(row.key)))
+    received.append(store.uploads.take(row.key))
     files = [ReceivedFile("archive", wish["name"], received[0])]
     if wish["log"]:
         with store.blobs.receive() as writer:

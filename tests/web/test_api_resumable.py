@@ -239,7 +239,7 @@ def test_nothing_grows_behind_an_upload_that_is_gone(client: TestClient) -> None
     uploads = app_of(client).state.services.store.uploads
     key = uploads.find(made["upload"].rpartition("/")[2]).key
     uploads.delete(key)
-    uploads.append(key, b"late")
+    uploads.append(key, b"late", at=0)
     assert files_of(client) == []
 
 
