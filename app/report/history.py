@@ -118,10 +118,12 @@ def _lead(
     stages: tuple[StageView, ...],
 ) -> str:
     what = f"{history.opcode} in {place.computation}, {module_labels(report)[place.module.id]}"
-    when = numbered_pass(place.module.dumps[place.text])
+    label = numbered_pass(place.module.dumps[place.text])
+    # Some texts are called `after optimizations` or `before optimizations` already.
+    when = label if label.startswith(("after ", "before ")) else f"after {label}"
     if stages and stages[0].is_made:
-        return f"{what}, after {when}. Made by {stages[0].name}."
-    return f"{what}, after {when}."
+        return f"{what}, {when}. Made by {stages[0].name}."
+    return f"{what}, {when}."
 
 
 def _stage_view(place: HistoryPlace, stage: Stage) -> StageView:

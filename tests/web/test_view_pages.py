@@ -152,3 +152,15 @@ def test_the_past_of_a_collective_is_one_click_away(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert barriers(page) == []
     assert hidden_scripts(page) == 0
+
+
+def test_a_report_is_printed_at_the_width_of_the_paper(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit(viewport={"width": 1280, "height": 900})
+    page.goto(report)
+    page.emulate_media(media="print")
+    width = page.evaluate("document.querySelector('.verdict').getBoundingClientRect().width")
+    assert width > 1_100
+    expect(page.locator("nav.views")).to_be_hidden()
+    expect(page.locator(".actions")).to_be_hidden()
