@@ -26,6 +26,7 @@ from app.sandbox import Ending, Limits, run_child
 
 _SCRIPT = "compile_with_jax.py"
 _TARGET = "app.replay.starting:start"
+_OWN_TARGET = "gpu_target_config.pbtxt"
 _MOST_LOG_BYTES = 1 << 20
 _MOST_WORDS = 400
 _LOOK_S = 0.5
@@ -67,7 +68,8 @@ class Kind(StrEnum):
 class Attempt:
     """One compile: the outcome, the signature of its failure, its message, and how long it took.
 
-    `dropped` are flags that the release does not know; they were not given to it.
+    `dropped` are flags that the release does not know, and so were not given to it, and the name
+    of the dump's target config where it does not read that.
     """
 
     kind: Kind
@@ -145,6 +147,8 @@ def compile_once(
         folder = Path(scratch)
         ended = _run(tool, subject, known, budget=budget, folder=folder, keep=keep)
     seconds = time.monotonic() - began
+    if ended.result.get("is_usual"):
+        dropped = (*dropped, _OWN_TARGET)
     kind, found, words = judge(ended, signature)
     return Attempt(kind, found, words, round(seconds, 2), dropped)
 
@@ -212,6 +216,7 @@ def _run(
         "partitions": subject.partitions,
         "backend": subject.backend,
         "target": _target(tool, subject),
+        "usual_target": _usual_target(tool) if subject.target_name else "",
         "result": str(result),
     }
     (folder / "orders.json").write_text(json.dumps(orders), "utf-8")
@@ -283,7 +288,14 @@ def _target(tool: Toolchain, subject: Subject) -> str:
         return subject.target.strip() or slice_of(subject.devices)
     if subject.backend != "GPU" or tool.adapter.needs_driver:
         return ""
-    text = subject.target or files("app.replay").joinpath("h100.pbtxt").read_text("utf-8")
+    return _readable(tool, subject.target) if subject.target else _usual_target(tool)
+
+
+def _usual_target(tool: Toolchain) -> str:
+    return _readable(tool, files("app.replay").joinpath("h100.pbtxt").read_text("utf-8"))
+
+
+def _readable(tool: Toolchain, text: str) -> str:
     if tool.adapter.takes_runtime_version:
         return text
     # The parser of these releases refuses a field that it does not know.

@@ -20,6 +20,7 @@ _BACKENDS: Mapping[str, _Backend] = {"CPU": "CPU", "TPU": "TPU"}
 class Subject:
     """A module to compile; `target` is a GPU target config as text, empty for the usual one.
 
+    `target_name` names the GPU where the config is the dump's own, and may give way to the usual.
     `file` and `module` say where it came from. A run without SPMD has `partitions` 1.
     """
 
@@ -76,7 +77,7 @@ def subject_of(
         flags=report.environment.flags,
         file=text.file,
         module=history.id,
-        target_name="" if target or not own or not own.text else own.name,
+        target_name="" if target or not own or not own.text else own.name or "its own GPU",
     )
 
 

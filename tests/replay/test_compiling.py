@@ -202,3 +202,14 @@ def test_a_module_for_tpus_needs_their_library(tmp_path: Path) -> None:
     with_it = replace(tool, has_tpu=True)
     flags = {"xla_tpu_a": "1", "xla_cpu_enable_fast_math": "true"}
     assert compile_once(with_it, subject, flags, budget=Budget(wall_s=60)).kind == Kind.COMPILES
+
+
+def test_a_target_of_the_dump_that_is_not_read_gives_way_and_is_told(tmp_path: Path) -> None:
+    answers = (
+        "assert orders['target'] == 'odd' and 'gpu_device_info' in orders['usual_target']\n"
+        "done = {'stage': 'done', 'is_usual': True}\n"
+        "pathlib.Path(orders['result']).write_text(json.dumps(done)); sys.exit(0)"
+    )
+    subject = replace(SUBJECT, target="odd", target_name="GPU of theirs")
+    found = compile_once(make_toolchain(tmp_path, answers), subject, {}, budget=Budget(wall_s=60))
+    assert (found.kind, found.dropped) == (Kind.COMPILES, ("gpu_target_config.pbtxt",))
