@@ -1,6 +1,7 @@
 """The GitHub Action and the workflow of the docs, followed step by step as a runner would.
 
-Steps of other people's actions are passed over; the installation is the wheel's own test.
+Steps of other people's actions are passed over. The installation is run by itself, from the
+packages of the tests instead of a registry; the other tests take hloscope from the checkout.
 """
 
 import os
@@ -8,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -215,3 +217,64 @@ def test_scripts_are_sound(script: str) -> None:
     assert subprocess.run(["bash", "-n", str(ACTION / script)]).returncode == 0
     assert (ACTION / "../../..").resolve() == ROOT
     assert (ROOT / "pyproject.toml").is_file()
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages that hloscope needs, to be built and to run, without hloscope."""
+    folder = tmp_path_factory.mktemp("packages")
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if "hloscope" not in entry.name and entry.suffix != ".pth":
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+def install(folder: Path, path: str, packages: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", str(ACTION / "install.sh")],
+        cwd=folder,
+        env={
+            "PATH": path,
+            "HOME": str(folder),
+            "RUNNER_TEMP": str(folder),
+            "GITHUB_ACTION_PATH": str(ACTION),
+            "GITHUB_PATH": str(folder / "path"),
+            # All of it is here: nothing is fetched. pip takes "0" for the flag of that name.
+            "PIP_NO_INDEX": "1",
+            "PIP_NO_BUILD_ISOLATION": "0",
+            "PYTHONPATH": str(packages),
+        },
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+@pytest.mark.long
+def test_the_action_installs_what_it_runs(tmp_path: Path, packages: Path) -> None:
+    ended = install(tmp_path, f"{Path(sys.executable).parent}:{os.environ['PATH']}", packages)
+    assert ended.returncode == 0, ended.stderr
+    home = (tmp_path / "path").read_text().strip()
+    assert home == str(tmp_path / "hloscope" / "bin")
+    said = subprocess.run(
+        ["bash", "-c", "command -v hloscope && hloscope explain PIP001"],
+        cwd=tmp_path,
+        env={"PATH": f"{home}:{os.environ['PATH']}", "PYTHONPATH": str(packages)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.startswith(f"{home}/hloscope\n")
+    assert "PIP001" in said.stdout
+
+
+def test_an_old_python_is_told(tmp_path: Path) -> None:
+    old = tmp_path / "bin"
+    old.mkdir()
+    (old / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (old / "python3").chmod(0o755)
+    ended = install(tmp_path, f"{old}:{os.environ['PATH']}", tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("::error::hloscope needs Python 3.11")
+    assert not (tmp_path / "hloscope").exists()
