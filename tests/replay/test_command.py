@@ -10,6 +10,7 @@ import pytest
 from app.cli.main import main
 from app.replay.toolchains import installed
 from app.settings import settings_from_environment
+from hlo_parser import parse_module
 from replay.fake_toolchain import CHECK, dies, make_toolchain
 
 SAMPLE = Path(__file__).parents[2] / "sample_dumps" / "pipeliner_crash"
@@ -61,8 +62,21 @@ def test_without_flags_it_is_said_that_these_are_the_defaults(
 ) -> None:
     assert main(["replay", str(SAMPLE / "dump.tar.gz"), "--release", RELEASE]) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("compiles")
+    assert shown.out.startswith("the default flags, with no kernel timed: --xla_gpu_autotune_level")
+    assert "\ncompiles (" in shown.out
     assert "the defaults are tried" in shown.err
+
+
+def test_the_report_with_all_that_was_tried_is_written(root: Path) -> None:
+    page, thread = root / "page.html", root / "thread.md"
+    limits = ("--budget", "30", "--out", str(root / "small.hlo"))
+    assert (
+        replay("--prove", "--reduce", "--html", str(page), "--markdown", str(thread), *limits) == 1
+    )
+    for text in (page.read_text(), thread.read_text()):
+        assert "What recompiling showed" in text
+        assert "small module with the same failure" in text
+    parse_module((root / "small.hlo").read_bytes(), strict=True)
 
 
 def test_flags_are_bisected(root: Path) -> None:
