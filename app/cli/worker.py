@@ -5,7 +5,6 @@ such as more than one process may use: given by address, and the same for all.
 """
 
 import argparse
-import logging
 import signal
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from types import FrameType
 from app.cli.arguments import Commands
 from app.errors import UsageError
 from app.jobs.choice import broker_workers, runner_for
+from app.logs import configure
 from app.settings import Settings
 from app.store import Store
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     settings = replace(settings, **{name: it for name, it in given.items() if it is not None})
     if settings.job_workers < 1:
         raise UsageError("a worker works at one job at least", place="--workers")
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    configure(as_json=settings.log_json)
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _setting(stopping))

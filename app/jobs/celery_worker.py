@@ -6,7 +6,6 @@ closed no new job is taken, children are killed and their jobs go back to the qu
 """
 
 import json
-import logging
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ from celery import signals  # pyright: ignore[reportMissingTypeStubs]
 from app.jobs.celery_app import TASK, celery_app
 from app.jobs.leases import LEASE_S
 from app.jobs.worker import Worker
+from app.logs import configure
 from app.settings import settings_from_environment
 from app.store import Store
 
@@ -59,8 +59,8 @@ class _Slot:
 def main() -> None:
     """Work until the pipe is closed."""
     orders = json.load(sys.stdin)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     slot = _Slot(orders)
+    configure(as_json=slot.settings.log_json)
     app = celery_app(slot.settings.broker_url)
     app.task(name=TASK)(slot.work)
 

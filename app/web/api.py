@@ -11,9 +11,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from app.errors import UsageError
+from app.jobs.event_diffs import event_diffs_of
 from app.report.forms import MEDIA_TYPES, ReportForm, in_form
 from app.store import ReportRow
-from app.web.callers import bearer_of, client_of
+from app.web.callers import bearer_of, client_of, sender_of
 from app.web.contract import (
     FailOn,
     InServices,
@@ -259,7 +260,10 @@ def get_report_in_form(
     is_public = row.parent_key is not None and bool(services.settings.base_url)
     link = page_url(services.settings, report_id) if is_public else ""
     with open_bundle(services, row) as bundle:
-        text, kind = in_form(bundle.report(), form, root=root, fail_on=fail_on, link=link)
+        diffs = event_diffs_of(bundle) if form == "html" else ()
+        text, kind = in_form(
+            bundle.report(), form, root=root, fail_on=fail_on, link=link, diffs=diffs
+        )
     name = f"report.{_SUFFIXES.get(form, form)}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text.encode("utf-8", "backslashreplace"), media_type=kind, headers=headers)
@@ -270,7 +274,7 @@ async def _watched(report_id: str, services: InServices) -> ReportRow:
 
 
 async def _stream_slot(request: Request, services: InServices) -> AsyncIterator[None]:
-    with services.stream_slots.hold(client_of(request.scope)):
+    with services.stream_slots.hold(sender_of(request)):
         yield
 
 

@@ -18,9 +18,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import LimitExceeded, UsageError
+from app.logs import request_id
 from app.settings import Settings
 from app.web.callers import ANYBODY, Caller, client_of
-from app.web.logs import request_id
 from app.web.metrics import Metrics
 from app.web.problems import response_to
 from app.web.rates import Rate, too_many

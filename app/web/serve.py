@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import socket
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,10 @@ from types import FrameType
 import uvicorn
 
 from app.errors import UsageError
+from app.logs import configure
 from app.settings import Settings
 from app.store import Store
 from app.web.application import create_app
-from app.web.logs import configure
 from app.web.sample import place_sample
 
 _GRACE_S = 3
@@ -50,6 +51,13 @@ def serve(
             report_id = place_sample(store, sample, logs)
             own_folders[report_id] = tuple(p.parent for p in (sample, *logs) if p is not None)
             print(f"The sample's report: {base}/r/{report_id}", flush=True)
+        if not (_is_private(host) or settings.upload_token or settings.members_only):
+            print(
+                "Whoever reaches that address may send dumps: HLOSCOPE_UPLOAD_TOKEN and"
+                " HLOSCOPE_MEMBERS_ONLY say who may.",
+                file=sys.stderr,
+                flush=True,
+            )
         app = create_app(settings, store=store, own_folders=own_folders)
         server = _Server(
             uvicorn.Config(
@@ -91,6 +99,13 @@ def _listening(host: str, port: int) -> socket.socket:
             next_step="Choose another with --port; 0 takes a free one.",
             code="cannot_listen",
         ) from error
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _reason(error: OSError | OverflowError) -> str:

@@ -19,8 +19,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from app.logs import JsonLines, PlainLines, masked
 from app.store import StoreUnavailable
-from app.web.logs import JsonLines, PlainLines, masked
 from live_server import SERVE
 from web.asking import app_of, ask, pieces, small_dump
 from web.test_admission import from_proxy, make_token
@@ -263,3 +263,33 @@ class TestEnd:
             process.communicate()
         entries = [json.loads(line) for line in log.splitlines()]
         assert any(entry.get("status") == 503 for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "warns"),
+    [("0.0.0.0", "", True), ("0.0.0.0", "x", False), ("127.0.0.1", "", False)],
+)
+def test_a_door_that_stands_open_is_said(
+    tmp_path: Path, host: str, token: str, warns: bool
+) -> None:
+    code = SERVE.replace("'--port'", f"'--host', '{host}', '--port'")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"HLOSCOPE_DATA_DIR": str(tmp_path), "HLOSCOPE_UPLOAD_TOKEN": token},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://[\w.]+:(\d+)/", process.stdout.readline())
+        assert found is not None
+        while httpx2.get(f"http://127.0.0.1:{found[1]}/healthz").status_code != 200:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert ("Whoever reaches that address may send dumps" in log) == warns
