@@ -3,13 +3,14 @@
 The command line and the server give the same bytes: both ask here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from app.model.codec import report_to_json
 from app.model.report import Report
 from app.model.source_lines import NO_SOURCE_LINES, SourceLines
 from app.report.annotations import github_commands, gitlab_code_quality
+from app.report.event_diffs import EventDiff
 from app.report.html import report_page
 from app.report.junit import report_junit
 from app.report.markdown import report_markdown
@@ -39,6 +40,7 @@ def in_form(
     fail_on: str = "error",
     link: str = "",
     source_lines: SourceLines = NO_SOURCE_LINES,
+    diffs: Sequence[EventDiff] = (),
 ) -> tuple[str, str]:
     """The text and its media type.
 
@@ -50,10 +52,11 @@ def in_form(
         fail_on: the least severity that JUnit shows as a failure.
         link: the address of the report's page, for the Markdown of `md` and `thread`.
         source_lines: lines of the user's program, for `html`; only ever for the user's own eyes.
+        diffs: what passes changed around events, for `html`, which holds no texts of passes.
     """
     writers: dict[ReportForm, Callable[[], str]] = {
         "json": lambda: report_to_json(report, indent=1).decode() + "\n",
-        "html": lambda: report_page(report, offline=True, source_lines=source_lines),
+        "html": lambda: report_page(report, offline=True, source_lines=source_lines, diffs=diffs),
         "md": lambda: report_markdown(report, link=link),
         "thread": lambda: report_thread(report, link=link),
         "sarif": lambda: report_sarif(report, root=root),

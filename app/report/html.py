@@ -20,6 +20,7 @@ from app.model.report import Module, Report
 from app.model.source_lines import NO_SOURCE_LINES, SourceLines
 from app.report.briefs import memory_briefs, program_briefs
 from app.report.charts import pass_figure
+from app.report.event_diffs import EventDiff, event_diff_views
 from app.report.experiments import replay_view
 from app.report.findings import finding_views
 from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
@@ -68,6 +69,7 @@ def report_page(
     offline: bool = False,
     links: PageLinks = NO_LINKS,
     source_lines: SourceLines = NO_SOURCE_LINES,
+    diffs: Sequence[EventDiff] = (),
     base_context: Mapping[str, object] | None = None,
 ) -> str:
     """The page of one report, as HTML.
@@ -77,9 +79,10 @@ def report_page(
         offline: one file with everything inside, without figures or passes to compare.
         links: addresses for the served page.
         source_lines: lines of the user's program; only ever for the user's own eyes.
+        diffs: what passes changed around events, for a file that holds no texts of passes.
         base_context: what the site's base template wants beside the page.
     """
-    page = page_of(report, offline=offline, links=links, source_lines=source_lines)
+    page = page_of(report, offline=offline, links=links, source_lines=source_lines, diffs=diffs)
     environment = page_environment()
     if offline:
         return environment.get_template("report_offline.html").render(page=page, **_inlined_files())
@@ -92,6 +95,7 @@ def page_of(
     offline: bool,
     links: PageLinks = NO_LINKS,
     source_lines: SourceLines = NO_SOURCE_LINES,
+    diffs: Sequence[EventDiff] = (),
 ) -> Page:
     """Everything the templates show of a report."""
     shown = legible(report)
@@ -108,8 +112,8 @@ def page_of(
         parts=_parts(shown),
         views=view_links("" if offline else links.report, "report"),
         verdict=verdict,
-        verdict_word=_TONE_WORDS[verdict.tone],
         facts=tuple((label, value) for label, value in verdict.facts if label != TRY),
+        verdict_word=_TONE_WORDS[verdict.tone],
         confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",
         findings=finding_views(
             shown,
@@ -127,6 +131,7 @@ def page_of(
         memory=memory_briefs(report, "" if offline else links.report),
         programs=program_briefs(report, "" if offline else links.report),
         compare=_compare_view(shown, links, comparable=comparable),
+        event_diffs=event_diff_views(report, diffs),
         replay=replay_view(shown.replay) if shown.replay else None,
         modules=module_views(shown),
         folded_modules=folded_modules(shown),

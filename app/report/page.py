@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from app.report.brief_views import MemoryBrief, ProgramBrief
 from app.report.drawing import CurveView, LanesView, LegendView
+from app.report.event_diffs import EventDiffView
 from app.report.experiments import ReplayView
 from app.report.verdict import Verdict
 from app.report.views import ViewLink
@@ -382,6 +383,7 @@ class Page:
     memory: tuple[MemoryBrief, ...]
     programs: tuple[ProgramBrief, ...]
     compare: CompareView
+    event_diffs: tuple[EventDiffView, ...]
     replay: ReplayView | None
     modules: Rows[ModuleView]
     folded_modules: tuple[FoldedModules, ...]
