@@ -42,7 +42,8 @@ _NAMES = (*ascii_lowercase, *map(str, range(len(ascii_lowercase) + 1, MAX_RANKS 
 ReportA = Annotated[str, Query(max_length=2048, description="the id of a report, or its link")]
 ReportB = Annotated[str, Query(max_length=2048, description="the id of the other, or its link")]
 Reports = Annotated[
-    list[Annotated[str, Query(max_length=2048)]],
+    # All of them together must fit into one line of a request.
+    list[Annotated[str, Query(max_length=200)]],
     Query(
         alias="report",
         min_length=2,
