@@ -101,6 +101,10 @@ class Uploads:
             self.delete(key)
         return len(due)
 
+    def unfinished(self) -> tuple[str, ...]:
+        """The keys under which bytes stand, in order; those of a dead upload among them."""
+        return tuple(sorted(self._parts.keys()))
+
     def drop_orphans(self, *, older_than_s: float = 0.0) -> int:
         """Remove bytes of no upload, left by a crash so long ago; says how many uploads."""
         left = set(self._parts.keys(older_than_s=older_than_s))

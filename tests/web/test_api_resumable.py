@@ -42,8 +42,7 @@ def offset_of(client: TestClient, upload: str) -> int:
 
 
 def files_of(client: TestClient) -> list[str]:
-    folder = app_of(client).state.services.store.folder / "uploads"
-    return [path.name for path in folder.iterdir()]
+    return list(app_of(client).state.services.store.uploads.unfinished())
 
 
 def test_parts_put_together_are_a_report(working: TestClient) -> None:
@@ -97,8 +96,10 @@ def test_an_upload_outlives_the_server(start: Callable[..., TestClient], setting
         row = store.uploads.find(made["upload"].rpartition("/")[2])
         assert row is not None
         assert (row.offset, row.length) == (50, len(dump))
-        (store.folder / "uploads" / f"{'a' * 64}.part").write_bytes(b"of no upload")
-        assert store.uploads.drop_orphans() == 1
+        assert store.uploads.drop_orphans() == 0
+        if store.is_alone:
+            (store.folder / "uploads" / f"{'a' * 64}.part").write_bytes(b"of no upload")
+            assert store.uploads.drop_orphans() == 1
 
 
 @pytest.mark.parametrize(
@@ -196,24 +197,25 @@ def test_an_upload_has_a_day(client: TestClient, monkeypatch: pytest.MonkeyPatch
 def test_a_part_stops_where_the_disk_must_not_get_fuller(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = begin(client, 5 << 20)
+    store = app_of(client).state.services.store
+    piece = store.uploads.piece_bytes
+    made = begin(client, 5 * piece)
     # Other uploads fill the disk meanwhile.
-    rooms = iter([5 << 20, 5 << 20, 0])
-    blobs = app_of(client).state.services.store.blobs
-    monkeypatch.setattr(blobs, "room", lambda: next(rooms, 0))
-    part = b"x" * (2 << 20)
+    rooms = iter([5 * piece, 5 * piece, 0])
+    monkeypatch.setattr(store.blobs, "room", lambda: next(rooms, 0))
+    part = b"x" * (2 * piece)
     broken = ask(
         client,
         "PATCH",
         made["upload"],
         headers={**PART, "upload-offset": "0"},
-        receive=pieces(part, part, part[: 1 << 20]),
+        receive=pieces(part, part, part[:piece]),
     )
     assert broken.status == 507
-    assert offset_of(client, made["upload"]) == 2 << 20
+    assert offset_of(client, made["upload"]) == 2 * piece
 
 
-@pytest.mark.parametrize("fails_at", ["take_file", "receive"])
+@pytest.mark.parametrize("fails_at", ["take", "receive"])
 def test_a_report_that_had_no_room_is_made_by_an_empty_part(
     working: TestClient, monkeypatch: pytest.MonkeyPatch, fails_at: str
 ) -> None:
@@ -224,11 +226,12 @@ def test_a_report_that_had_no_room_is_made_by_an_empty_part(
         raise NoSpace
 
     with monkeypatch.context() as full:
-        full.setattr(app_of(working).state.services.store.blobs, fails_at, is_full)
+        store = app_of(working).state.services.store
+        thing = store.uploads if fails_at == "take" else store.blobs
+        full.setattr(thing, fails_at, is_full)
         assert send(working, made["upload"], 0, dump).status_code == 507
     assert offset_of(working, made["upload"]) == len(dump)
-    folder = app_of(working).state.services.store.folder
-    assert [path for path in (folder / "blobs").rglob("*") if path.is_file()] == []
+    assert kept_files(working) == []
     assert send(working, made["upload"], len(dump), b"").status_code == 204
     assert until_over(working, made["id"])["state"] == "done"
     assert files_of(working) == []
@@ -236,10 +239,12 @@ def test_a_report_that_had_no_room_is_made_by_an_empty_part(
 
 def test_nothing_grows_behind_an_upload_that_is_gone(client: TestClient) -> None:
     made = begin(client, 10)
-    uploads = app_of(client).state.services.store.uploads
-    key = uploads.find(made["upload"].rpartition("/")[2]).key
-    uploads.delete(key)
-    uploads.append(key, b"late", at=0)
+    store = app_of(client).state.services.store
+    key = store.uploads.find(made["upload"].rpartition("/")[2]).key
+    store.uploads.delete(key)
+    store.uploads.append(key, b"late", at=0)
+    # Where servers share the bytes, one may not know yet, and what it adds is swept.
+    assert store.uploads.drop_orphans() == (0 if store.is_alone else 1)
     assert files_of(client) == []
 
 
