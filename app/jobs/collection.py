@@ -1,6 +1,6 @@
-"""Matching texts without Python's search for cycles, which takes a third of its time.
+"""Matching and reading texts without Python's search for cycles, which takes a third of the time.
 
-Matching makes a million objects and hardly a cycle. Several threads may ask for this at once: the
+Both make a million objects and hardly a cycle. Several threads may ask for this at once: the
 first to come ends it for all when it has done its work, so that a busy server collects too.
 """
 

@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse
 
 from app.bundle import Bundle
 from app.errors import NotFound
+from app.jobs.collection import collection_paused
 from app.model.report import Report
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
@@ -80,7 +81,8 @@ def _text_of(services: Services, bundle: Bundle, place: SourcePlace) -> SourceTe
             first -= 1
             room -= sizes[first]
         indexes = range(first, place.text + 1)
-        return SourceReading([bundle.parse(place.module.id, index) for index in indexes])
+        with collection_paused():
+            return SourceReading([bundle.parse(place.module.id, index) for index in indexes])
 
     reading = services.readings.of(bundle, (place.module.id, place.text), read)
     return reading.of_line((place.file, place.line) if place.line else None)
