@@ -4,6 +4,7 @@
 `compiling` compiles it once in a process of its own and names the outcome, `experiments` does so
 many times, in parallel and never twice. `bisecting` asks which flags and passes a failure takes,
 `releases` where it came and went, `proving` holds a report's workarounds against it, and
-`reduction` makes a small module that fails so, by the cuts of `edits` on a `draft`. What a
-recompile cannot show is told in docs/replay.md.
+`reduction` makes a small module that fails so, by the cuts of `edits`, `structure` and `sizes` on a
+`draft`. `session` is the door to all of them. What a recompile cannot show is told in
+docs/replay.md.
 """

@@ -11,16 +11,14 @@ from app.replay.draft import (
     Block,
     Draft,
     Line,
-    Loop,
     cone,
     elements_of,
-    loops_of,
-    taken,
     tuple_of,
 )
 from app.replay.kinds import Kind, Place, with_lines, with_names, without_layout
 from app.replay.sizes import SIZES
 from app.replay.structure import STRUCTURE
+from app.replay.tidying import Loop, loops_of, taken
 
 _NUMBERS = ("f", "bf", "s", "u", "pred")
 _MADE_OF_NOTHING = ("parameter", "constant", "iota")

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from app.replay.draft import Block, Draft, Line, renamed, tidied
+from app.replay.draft import Block, Draft, Line, renamed
+from app.replay.tidying import tidied
 
 Place = tuple[str, str]
 """A computation and, in it, a line, or the number of an output or a carry."""

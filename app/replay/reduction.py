@@ -11,6 +11,7 @@ from app.replay.draft import Draft, draft_of
 from app.replay.edits import KINDS
 from app.replay.kinds import Kind, Place, cut, weights_below
 from app.replay.search import OutOfBudget, minimize
+from app.replay.tidying import tidied
 from hlo_parser import HloSyntaxError, Module, parse_module
 
 Fails = Callable[[Sequence[bytes]], Sequence[bool]]
@@ -57,7 +58,7 @@ def reduce_module(
     Raises:
         UsageError: the module is not understood in full.
     """
-    draft = draft_of(module)
+    draft = tidied(draft_of(module))
     try:
         if not fails([draft.text.encode()])[0]:
             return None

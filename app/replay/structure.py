@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from app.replay.draft import CALLEES, Block, Draft, Line, loops_of, renamed
+from app.replay.draft import CALLEES, Block, Draft, Line, renamed
 from app.replay.kinds import Kind, Place, with_lines, with_names
+from app.replay.tidying import loops_of
 
 CalleeOf = Callable[[Line], tuple[str, int]]
 """The computation that a line calls from then on, and with which operand."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import pytest
 
 from app.errors import UsageError
-from app.replay.draft import draft_of, elements_of, loops_of, plain_shape, tidied
+from app.replay import draft as drafts
+from app.replay.draft import Draft, elements_of, plain_shape
 from app.replay.edits import KINDS
 from app.replay.kinds import Kind, cut, weights_below
 from app.replay.reduction import reduce_module
 from app.replay.search import OutOfBudget
 from app.replay.sizes import SIZES
+from app.replay.tidying import loops_of, tidied
 from hlo_parser import Module, parse_module
 
 TEXT = """HloModule m, entry_computation_layout={(f32[8]{0})->(f32[8]{0}, s32[])}, num_partitions=8
@@ -120,6 +122,10 @@ ENTRY main (p: f32[1024], q: f32[4096], which: s32[]) -> f32[] {
   ROOT %result = f32[] reduce(%joined, %zero.2), dimensions={0}, to_apply=add
 }
 """)
+
+
+def draft_of(module: Module) -> Draft:
+    return tidied(drafts.draft_of(module))
 
 
 def fails(texts: Sequence[bytes]) -> list[bool]:
