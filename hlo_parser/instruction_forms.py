@@ -52,10 +52,10 @@ _KEYWORDS = frozenset(
     "true false inf nan HloModule ENTRY ROOT FileNames FunctionNames FileLocations StackFrames "
     "maximal replicated manual last_tile_dim_replicate shard_as shard_like unknown".split()
 )
-_ONE_DIMENSION = frozenset(
-    "concatenate sort get-dimension-size set-dimension-size scan all-to-all".split()
+_ONE_DIMENSION = frozenset("concatenate sort scan all-to-all".split())
+_DIMENSION = frozenset(
+    "all-gather all-gather-start reduce-scatter get-dimension-size set-dimension-size".split()
 )
-_DIMENSION = frozenset("all-gather all-gather-start reduce-scatter".split())
 
 
 class Fault(NamedTuple):
@@ -240,13 +240,13 @@ def _is_window(text: str) -> bool:
 def _is_dim_labels(text: str) -> bool:
     left, _, rest = text.partition("_")
     right, _, result = rest.partition("->")
-    digits: set[int] = set()
+    ranks: set[int] = set()
     for group, letters in ((left, "bf"), (right, "io"), (result, "bf")):
         labels = group.replace("?", "")
         if len(set(labels)) != len(labels) or not set(letters) <= set(labels):
             return False
-        digits.add(len(labels))
-    return len(digits) == 1
+        ranks.add(len(labels))
+    return len(ranks) == 1
 
 
 def keys_of(text: str) -> list[str]:

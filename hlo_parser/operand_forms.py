@@ -44,7 +44,8 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
     first = operands[0].shape if operands else None
     if opcode == "parameter" and "parameter_replication" in attributes:
         leaves = leaf_count(instruction.shape.text)
-        if attributes["parameter_replication"].count(",") + 1 != leaves:
+        told = attributes["parameter_replication"]
+        if told.count("true") + told.count("false") != leaves:
             return Fault("one value for each array of the parameter", "parameter_replication=")
     if opcode == "scatter" and len(operands) % 2 == 0:
         return Fault("scatter takes as many updates as arrays, and the indices", opcode)

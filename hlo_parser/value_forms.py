@@ -261,7 +261,7 @@ def value_fault(key: str, text: str, *, in_header: bool = False) -> str | None:
     pattern = _pattern(key, in_header)
     if key == "backend_config" and text.startswith("{"):
         return None
-    if key == "frontend_attributes":
+    if key == "frontend_attributes" and text.startswith("{"):
         # Quotes and comments mean nothing in these.
         text = f"{{{_FRONTEND_JSON.sub(_without_json, text[1:-1])}}}"
     plain = squeezed(text)
