@@ -5,7 +5,7 @@ nothing are one row with a way to see them. Reads no bundle.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from app.model.report import Dump, Module, Report
@@ -68,6 +68,7 @@ class PassView:
     collectives: str
     sent: str
     flops: str
+    temporaries: str
     events: tuple[EventView, ...]
     href: str
     text_href: str
@@ -147,6 +148,8 @@ def _page_of(report: Report, place: PassesPlace) -> PassesPage:
         _pass_view(place, position, shown, index, events)
         for index in range(min(len(shown.dumps), _MAX_PASSES))
     ]
+    if len(passes) == len(shown.dumps):
+        passes[-1] = replace(passes[-1], temporaries=_temporaries(report, place.module.id))
     earlier = [index for index in changed if index < place.at]
     later = [index for index in changed if index > place.at]
     quiet = len(passes) - len(changed) - 1
@@ -205,8 +208,17 @@ def _notes(report: Report, module: Module) -> tuple[str, ...]:
         notes.append(f"{len(module.dumps) - _MAX_PASSES:,} texts more are not in this page.")
     memory = next((item for item in report.memory if item.module == module.id), None)
     if memory is not None:
-        notes.append("Temporaries are known for the last text alone: see Memory.")
+        notes.append("Temporaries are assigned at the end: their bytes stand at the last text.")
     return tuple(notes)
+
+
+def _temporaries(report: Report, module_id: str) -> str:
+    """The bytes reserved for temporaries once they are assigned; "" where that is not known."""
+    memory = next((item for item in report.memory if item.module == module_id), None)
+    size = None if memory is None else memory.reserved.get("temp")
+    if memory is None or size is None:
+        return ""
+    return size_text(size) + (" (estimate)" if memory.estimate is not None else "")
 
 
 def _rows(
@@ -256,6 +268,7 @@ def _pass_view(
         collectives=counts_text(collective_counts(dump)),
         sent=_sent(dump),
         flops="" if dump.flops is None else operations_text(dump.flops),
+        temporaries="",
         events=events.get(index, ())[:_MAX_EVENTS],
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}" if index else "",
         text_href=f"{place.report}#text/{position}/{index}/1",
@@ -277,6 +290,7 @@ def _data_of(view: PassView) -> dict[str, object]:
         ("Collectives", view.collectives),
         ("Bytes sent in a run", view.sent),
         ("Operations in a run", view.flops),
+        ("Temporaries", view.temporaries),
         ("Pipeline", view.pipeline),
     )
     return {

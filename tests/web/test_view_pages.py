@@ -164,3 +164,14 @@ def test_a_report_is_printed_at_the_width_of_the_paper(
     assert width > 1_100
     expect(page.locator("nav.views")).to_be_hidden()
     expect(page.locator(".actions")).to_be_hidden()
+
+
+def test_the_last_text_tells_the_bytes_of_temporaries(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/passes")
+    page.keyboard.press("End")
+    expect(page.locator("#pass-facts")).to_contain_text(re.compile(r"Temporaries\s*[\d.]+ \w?i?B"))
+    page.keyboard.press("Home")
+    expect(page.locator("#pass-facts")).not_to_contain_text("Temporaries")
