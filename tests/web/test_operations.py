@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -228,26 +228,8 @@ class TestEnd:
         assert time.monotonic() - started < 10
 
     def test_a_server_that_is_ended_answers_what_is_on_its_way(self, tmp_path: Path) -> None:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE],
-            cwd=ROOT,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "HLOSCOPE_DATA_DIR": str(tmp_path),
-                "HLOSCOPE_LOG_JSON": "1",
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert process.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-            assert found is not None
-            while httpx2.get(f"{found[0]}/readyz").status_code != 200:
-                time.sleep(0.1)
-            address = urlsplit(found[0])
-            with socket.create_connection((address.hostname or "", address.port or 0), 20) as wire:
+        with served(tmp_path, HLOSCOPE_LOG_JSON="1") as (process, port):
+            with socket.create_connection(("127.0.0.1", port), 20) as wire:
                 wire.sendall(
                     b"PUT /api/v1/reports HTTP/1.1\r\nHost: localhost\r\n"
                     b"Content-Length: 1000000\r\n\r\nHloModule m\n"
@@ -255,12 +237,9 @@ class TestEnd:
                 time.sleep(1)
                 process.send_signal(signal.SIGTERM)
                 answer = wire.recv(65536)
-            assert answer.startswith(b"HTTP/1.1 503 ")
-            assert b'"stopping"' in answer
             _, log = process.communicate(timeout=30)
-        finally:
-            process.kill()
-            process.communicate()
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b'"stopping"' in answer
         entries = [json.loads(line) for line in log.splitlines()]
         assert any(entry.get("status") == 503 for entry in entries)
 
@@ -272,11 +251,21 @@ class TestEnd:
 def test_a_door_that_stands_open_is_said(
     tmp_path: Path, host: str, token: str, warns: bool
 ) -> None:
-    code = SERVE.replace("'--port'", f"'--host', '{host}', '--port'")
+    with served(tmp_path, host, HLOSCOPE_UPLOAD_TOKEN=token) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    assert ("Whoever reaches that address may send dumps" in log) == warns
+
+
+@contextmanager
+def served(
+    data: Path, host: str = "127.0.0.1", **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server that is ready, and its port."""
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", SERVE.replace("'--port'", f"'--host', '{host}', '--port'")],
         cwd=ROOT,
-        env={"HLOSCOPE_DATA_DIR": str(tmp_path), "HLOSCOPE_UPLOAD_TOKEN": token},
+        env={"PATH": "/usr/bin:/bin", "HLOSCOPE_DATA_DIR": str(data), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -285,11 +274,12 @@ def test_a_door_that_stands_open_is_said(
         assert process.stdout is not None
         found = re.search(r"http://[\w.]+:(\d+)/", process.stdout.readline())
         assert found is not None
-        while httpx2.get(f"http://127.0.0.1:{found[1]}/healthz").status_code != 200:
+        while httpx2.get(f"http://127.0.0.1:{found[1]}/readyz").status_code != 200:
             time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=30)
+        yield process, int(found[1])
     finally:
         process.kill()
-        process.communicate()
-    assert ("Whoever reaches that address may send dumps" in log) == warns
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
