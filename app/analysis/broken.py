@@ -52,6 +52,16 @@ def absent_partners(module: Module) -> Iterator[tuple[Computation, Instruction, 
                 yield computation, instruction, absent[0]
 
 
+def has_circle(module: Module) -> bool:
+    """Whether any instructions wait for each other in a circle."""
+    return next(circles(module), None) is not None
+
+
+def has_absent_partner(module: Module) -> bool:
+    """Whether any permute names a device that there is not."""
+    return next(absent_partners(module), None) is not None
+
+
 @lru_cache(maxsize=1 << 14)
 def _circle_of(computation: Computation) -> Circle:
     # A computation without control predecessors is printed operands first: no walk is needed.

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app import knowledge
-from app.analysis.broken import circles
+from app.analysis.broken import has_circle
 from app.analysis.failure_class import class_of, class_of_pass
-from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory, PassDump
+from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
 
 # Failures of a run that had compiled; no module was in the compiler's hands.
@@ -200,15 +200,11 @@ def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | Non
     if _CYCLE not in cause.text or module is None or len(module.dumps) < 2:
         return None
     after, before = module.last.name.after, module.dumps[-2]
-    if after in (None, "pipeline-start") or not _has_circle(module.last):
+    if after in (None, "pipeline-start") or not has_circle(module.last.module):
         return None
-    if _has_circle(before):
+    if has_circle(before.module):
         return None
     return _Pass(after, "likely", f"the newest text, after {after}, is the first with the circle")
-
-
-def _has_circle(dump: PassDump) -> bool:
-    return next(circles(dump.module), None) is not None
 
 
 def _stated(cause: CheckFailure) -> _Pass | None:

@@ -30,7 +30,7 @@ xla/service/dump.cc (DumpHloModuleIfEnabled, names of dump points).
 from collections.abc import Iterable, Iterator
 
 from app import knowledge
-from app.analysis.broken import absent_partners, circles
+from app.analysis.broken import has_absent_partner, has_circle
 from app.analysis.pipelining import find_containments
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
@@ -67,9 +67,7 @@ def check(facts: Facts) -> Iterable[Finding]:
 
 def _is_broken(history: ModuleHistory) -> bool:
     module = history.last.module
-    return (
-        next(circles(module), None) is not None or next(absent_partners(module), None) is not None
-    )
+    return has_circle(module) or has_absent_partner(module)
 
 
 def _is_cut(facts: Facts) -> bool:

@@ -28,14 +28,13 @@ openxla/xla#47392.
 
 from collections.abc import Iterable
 
-from app.analysis.broken import circles
+from app.analysis.broken import has_circle
 from app.model.facts import Facts
 from app.model.report import Finding
 from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
 from app.rules.naming import Named
 from app.rules.telling import Story, Try, diagnosis_of, tell
-from hlo_parser import Module
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -50,13 +49,9 @@ def check(facts: Facts) -> Iterable[Finding]:
 def _where_from(facts: Facts, _: tuple[Named, ...]) -> tuple[str, ...]:
     """Which text first holds a circle, where the newest one does."""
     history = facts.failing
-    if history is None or not _has_circle(history.last.module):
+    if history is None or not has_circle(history.last.module):
         return ()
-    return (f"As for the circle: {in_words(history, first_with(history, _has_circle))}",)
-
-
-def _has_circle(module: Module) -> bool:
-    return next(circles(module), None) is not None
+    return (f"As for the circle: {in_words(history, first_with(history, has_circle))}",)
 
 
 _BROKEN_INPUT = Story(

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from app import knowledge
-from app.analysis.broken import absent_partners, circles
+from app.analysis.broken import absent_partners, circles, has_absent_partner, has_circle
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
@@ -83,7 +83,7 @@ def _circle(facts: Facts, history: ModuleHistory) -> _Fault | None:
         what=f"In the newest text these instructions wait for each other in a circle: {names}. No "
         "order satisfies them, so the compile ended at the next step that asks for one.",
         named=named,
-        has=lambda module: next(circles(module), None) is not None,
+        has=has_circle,
     )
 
 
@@ -102,7 +102,7 @@ def _absent_partner(facts: Facts, history: ModuleHistory) -> _Fault | None:
         what=f"{place(named.culprit)} names device {number}, and the module is compiled for "
         f"{devices}, the last of which is {devices - 1}.",
         named=(named,),
-        has=lambda module: next(absent_partners(module), None) is not None,
+        has=has_absent_partner,
         mend="Mend the pairs of the permutation at the line given, or compile for as many devices "
         "as it names.",
     )
