@@ -28,7 +28,9 @@ from app.store.places import faults_told_apart, folder_of, open_bucket
 _RECEIVING = "incoming"
 _KEPT = "sha256"
 _COPY_BYTES = 1 << 20
-_RANGE_BYTES = 16 << 20
+_RANGE_BYTES = 8 << 20
+# What an upload holds in memory at most, where a bucket is slower than its sender.
+_PART_BYTES, _PARTS_UNDER_WAY = 8 << 20, 4
 
 MAX_COPY_BYTES = 5 << 30
 """What a bucket copies in one step; larger blobs are copied by us."""
@@ -63,7 +65,7 @@ class BlobWriter:
         self._place = place
         self._digest = hashlib.sha256()
         with faults_told_apart():
-            self._writer: obstore.WritableFile | None = obstore.open_writer(store, place)
+            self._writer: obstore.WritableFile | None = _open_writer(store, place)
         self.bytes = 0
 
     def write(self, data: bytes) -> None:
@@ -280,7 +282,7 @@ class Blobs:
             return
         size = obstore.head(self._store, source)["size"]
         # Not by `with`, which would close it after a failure too, and so show a part as a whole.
-        writer = obstore.open_writer(self._store, name)
+        writer = _open_writer(self._store, name)
         for start in range(0, size, _RANGE_BYTES):
             end = min(start + _RANGE_BYTES, size)
             writer.write(obstore.get_range(self._store, source, start=start, end=end))
@@ -295,6 +297,12 @@ def _is_linked(path: Path, place: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _open_writer(store: _ObjectStore, place: str) -> "obstore.WritableFile":
+    return obstore.open_writer(
+        store, place, buffer_size=_PART_BYTES, max_concurrency=_PARTS_UNDER_WAY
+    )
 
 
 def _name(sha256: str) -> str:

@@ -119,7 +119,7 @@ class TestBucket:
         digest = keep(scaled, data)
         assert digest == hashlib.sha256(data).hexdigest()
         assert scaled.blobs.size(digest) == len(data)
-        assert [len(piece) >> 20 for piece in scaled.blobs.pieces(digest)] == [16, 16, 8]
+        assert [len(piece) >> 20 for piece in scaled.blobs.pieces(digest)] == [8, 8, 8, 8, 8]
         assert scaled.blobs.path(digest).read_bytes() == data
 
     def test_what_the_bucket_cannot_copy_at_once_is_copied_in_pieces(

@@ -325,7 +325,7 @@ class TestBlobs:
     def test_a_full_disk_is_named(
         self, store: Store, monkeypatch: pytest.MonkeyPatch, fails_at: str
     ) -> None:
-        monkeypatch.setattr("obstore.open_writer", lambda *_: FullDisk(fails_at))
+        monkeypatch.setattr("obstore.open_writer", lambda *_, **__: FullDisk(fails_at))
         with pytest.raises(NoSpace, match="no space left"):
             received(store, b"x")
 
