@@ -263,6 +263,12 @@ def _found(patterns: tuple[_Signed, ...], text: str) -> Iterator[str]:
                 yield next(filter(None, match.groups()))
 
 
+# `loop_fusion.3`, `all-gather-start.1.clone`: a log may name the `user` or `owner` of a value.
+_INSTRUCTION = re.compile(r"[\w-]+(?:\.(?:\d+|clone|remat\d*))+")
+
+
 def _is_telling(name: str) -> bool:
-    """It may be replaced wherever it stands: it is neither a word of HLO nor a number."""
-    return len(name) > 2 and not name.isdigit() and name.lower() not in PUBLIC_WORDS
+    """It may be replaced wherever it stands: it is no word of HLO, no number, no instruction."""
+    if len(name) < 3 or name.isdigit() or _INSTRUCTION.fullmatch(name):
+        return False
+    return name.lower().replace("-", "_") not in PUBLIC_WORDS

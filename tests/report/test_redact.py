@@ -103,6 +103,7 @@ def test_places_and_people_become_words(text: str, expected: str) -> None:
         "ENTRY %main (token: s32[8], api_key: f32[]) -> f32[2] {",
         "token = tokenizer.encode(x)",
         "jaxlib 0.12.0.1 is a release",
+        "%loop_fusion.3 has another user: loop_fusion.3.clone, owner: all-gather-start",
         'File "/usr/lib/python3.11/json/x.py" and jax/_src/pjit.py:3 and external/xla/xla/a.cc',
         "Check failed: NUM_AXES==3 at XLA_FLAGS=--xla_gpu_x=true",
         'source_file="train.py"',
