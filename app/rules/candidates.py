@@ -39,8 +39,8 @@ def ranked_candidates(facts: Facts, history: ModuleHistory, pass_: str | None) -
 def _places(history: ModuleHistory, pass_: str | None) -> Iterator[tuple[Place, str]]:
     opcodes = opcodes_of_pass(pass_) if pass_ else ()
     change = next(iter(newest_changes(history, 1)), None)
-    fresh = change.fresh if change else ()
-    after = step_of(history.last)
+    fresh = tuple(_in_newest(history, change)) if change else ()
+    after = step_of(change.dump) if change else ""
     if opcodes:
         both = [place for place in fresh if bare_opcode(place[1]) in opcodes]
         for place in _biggest_first(both):
@@ -52,6 +52,15 @@ def _places(history: ModuleHistory, pass_: str | None) -> Iterator[tuple[Place, 
     if len(fresh) <= history.last.module.instruction_count // 4:
         for place in _biggest_first(fresh):
             yield place, f"new since {after}"
+
+
+def _in_newest(history: ModuleHistory, change: Change) -> Iterator[Place]:
+    """What a change made, as it stands in the newest text, which may be a later one."""
+    for computation, instruction in change.fresh:
+        now = history.last.module.get(computation.name)
+        found = now.get(instruction.name) if now is not None else None
+        if now is not None and found is not None:
+            yield now, found
 
 
 def _biggest_first(places: Iterable[Place]) -> list[Place]:

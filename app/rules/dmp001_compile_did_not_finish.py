@@ -42,9 +42,9 @@ from app.rules.candidates import (
     ranked_candidates,
     step_of,
 )
-from app.rules.citing import dump_evidence, loop_culprit, place
+from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
-from app.rules.naming import cited
+from app.rules.naming import Named, cited
 from app.rules.pipeliner_story import in_order
 from app.rules.releases import releases_in_words
 from app.rules.unfinished import is_unfinished
@@ -91,15 +91,18 @@ def _finding(facts: Facts, history: ModuleHistory) -> Finding:
         confidence="possible",
         title=f"The compile of {history.name} did not reach its end in this dump",
         message=" ".join(
-            (
-                *_where(history, following, is_cut=_is_cut(facts)),
-                *_suspicion(facts, known, tuple(c.culprit for c in candidates)),
+            filter(
+                None,
+                (
+                    *_where(history, following, is_cut=_is_cut(facts)),
+                    *_suspicion(facts, known, candidates),
+                ),
             )
         ),
-        culprits=(whole, *known, *(candidate.culprit for candidate in candidates)),
+        culprits=(whole, *(item.culprit for item in (*known, *candidates))),
         evidence=(
             dump_evidence(last, f"the newest of {len(history.dumps)} texts"),
-            *(c.evidence for c in candidates if c.evidence is not None),
+            *(item.evidence for item in (*known, *candidates) if item.evidence is not None),
             *change_evidence(history),
         ),
         workarounds=(Workaround(text="Send the dump again, with the log of the run."),),
@@ -132,10 +135,10 @@ def _where(history: ModuleHistory, following: str | None, *, is_cut: bool) -> It
 
 
 def _suspicion(
-    facts: Facts, known: tuple[Culprit, ...], candidates: tuple[Culprit, ...]
+    facts: Facts, known: tuple[Named, ...], candidates: tuple[Named, ...]
 ) -> Iterator[str]:
     if known:
-        loop, container = known[0], known[1]
+        loop, container = (item.culprit for item in known)
         releases = releases_in_words(_affected(facts))
         yield (
             f"If it died in {_BACKWARD}, the structure for `Check failed: {_CHECK[1]}` is here, "
@@ -144,10 +147,11 @@ def _suspicion(
             "healthy programs, too."
         )
     elif candidates:
-        yield f"If it died, the first to look at are {', '.join(map(place, candidates))}."
+        named = ", ".join(place(candidate.culprit) for candidate in candidates)
+        yield f"If it died, the first to look at are {named}."
 
 
-def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Culprit]:
+def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Named]:
     """The loop and the all-gather of PIP001, where release, flags and passes allow that fault."""
     last = history.last
     is_at_it = (last.name.pipeline or "").startswith("collective-")
@@ -165,8 +169,12 @@ def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Culprit]:
     if not found:
         return
     first = found[0]
-    yield loop_culprit(history, last, tracked[first.outer.name], role="loop, if it died there")
-    here = [c.container for c in found if (c.outer, c.inner) == (first.outer, first.inner)]
+    outer = first.outer
+    yield Named(
+        loop_culprit(history, last, tracked[outer.name], role="loop, if it died there"),
+        instruction_evidence(last, outer.computation, outer.instruction),
+    )
+    here = [c.container for c in found if c.outer is outer and c.inner is first.inner]
     candidate = in_order(here, ())[0][0]
     yield cited(
         facts,
@@ -175,7 +183,7 @@ def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Culprit]:
         candidate.loop.body,
         candidate.instruction,
         role="container, if it died there",
-    ).culprit
+    )
 
 
 def _affected(facts: Facts) -> tuple[str, ...]:
