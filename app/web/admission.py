@@ -16,7 +16,8 @@ from app.web.ownership import token_of_browser
 from app.web.services import Services, find_report, services_of, unknown_report
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_READING_POSTS = ("/api/v1/compare",)
+# A sample is no dump of whoever asks: its report is made once, for all.
+_READING_POSTS = ("/api/v1/compare", "/samples/{name}")
 _FOR_ANYBODY = frozenset({"/healthz", "/readyz", "/api", "/rules", "/rules/{code}"})
 _FOR_ADMINS = frozenset({"/metrics"})
 

@@ -14,7 +14,7 @@ from app.errors import UsageError
 from app.jobs.event_diffs import event_diffs_of
 from app.report.forms import MEDIA_TYPES, ReportForm, in_form
 from app.store import ReportRow
-from app.web.callers import bearer_of, client_of, sender_of
+from app.web.callers import bearer_of, client_of
 from app.web.contract import (
     FailOn,
     InServices,
@@ -274,7 +274,7 @@ async def _watched(report_id: str, services: InServices) -> ReportRow:
 
 
 async def _stream_slot(request: Request, services: InServices) -> AsyncIterator[None]:
-    with services.stream_slots.hold(sender_of(request)):
+    with services.stream_slots.hold(client_of(request.scope)):
         yield
 
 

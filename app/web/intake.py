@@ -10,7 +10,7 @@ from starlette.requests import Request
 from app.errors import UsageError
 from app.store import NewReport, Owner, Secrets, hash_of
 from app.web.body import body_pieces
-from app.web.callers import sender_of
+from app.web.callers import client_of, sender_of
 from app.web.multipart import receive_form
 from app.web.rates import too_many
 from app.web.receiving import MAX_LOGS, Reception, Wish, clean_label, wish_from
@@ -36,7 +36,7 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     if owner is not None:
         await run_in_threadpool(services.store.reports.check_quota, owner)
     settings = services.settings
-    with services.upload_slots.hold(sender_of(request)):
+    with services.upload_slots.hold(client_of(request.scope)):
         reception = Reception(services.store, settings)
         pieces = body_pieces(
             request,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -264,6 +265,22 @@ def test_a_sender_may_have_only_so_many_uploads_in_parts(start: Start) -> None:
     gone = client.delete(answers[0].headers["location"], headers={"tus-resumable": "1.0.0"})
     assert gone.status_code == 204
     assert client.post("/api/v1/uploads", headers=headers).status_code == 201
+
+
+def test_a_sample_needs_no_token_to_send(start: Start) -> None:
+    client = start(upload_token="secret")
+    answer = client.post("/samples/pipeliner_crash", follow_redirects=False)
+    assert answer.status_code == 303
+    assert code_of(start_members(client).post("/samples/pipeliner_crash"))[0] == 401
+
+
+def start_members(client: TestClient) -> TestClient:
+    """The same application, for members only."""
+    services = app_of(client).state.services
+    app_of(client).state.services = replace(
+        services, settings=replace(services.settings, members_only=True)
+    )
+    return client
 
 
 def test_every_route_is_walked(client: TestClient) -> None:
