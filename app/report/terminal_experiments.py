@@ -24,7 +24,8 @@ def print_replay(replay: Replay, console: Console) -> None:
     if view.reduced:
         console.print(Padding(Text(f"{view.reduced}: {view.reduced_name}"), (0, 0, 0, 2)))
     for command in view.commands:
-        console.print(Padding(Text(command, overflow="fold", style="green"), (0, 0, 0, 4)))
+        # On one line of its own, however long: it is there to be copied.
+        console.print(Text(f"    {command}", style="green"), soft_wrap=True)
     console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2)))
 
 

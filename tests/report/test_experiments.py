@@ -15,6 +15,7 @@ from app.report.html import report_page
 from app.report.markdown import report_markdown
 from app.report.redact import Choice, Redactor
 from app.report.terminal import print_report
+from app.report.terminal_experiments import print_replay
 
 HOSTILE = "</script><img src=x> [x](http://evil)"
 REPLAY = Replay(
@@ -132,6 +133,16 @@ def test_every_form_shows_the_table(form: Callable[[], str]) -> None:
     text = form()
     for words in ("same signature", "2.0 times", "tried: works", "does not help", "never runs"):
         assert words in text
+
+
+def test_a_command_is_one_line_however_narrow_the_terminal() -> None:
+    out = io.StringIO()
+    command = f"hlo-opt {'--xla_a=true ' * 20}small.hlo"
+    assert REPLAY.reduced is not None
+    reduced = msgspec.structs.replace(REPLAY.reduced, commands=(command,))
+    replay = msgspec.structs.replace(REPLAY, reduced=reduced)
+    print_replay(replay, Console(file=out, width=60))
+    assert f"    {command}\n" in out.getvalue()
 
 
 def test_hostile_names_stay_text() -> None:
