@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from hlo_parser.scan import foot_of
+from hlo_parser.head_and_foot import foot_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

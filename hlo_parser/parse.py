@@ -16,11 +16,12 @@ from hlo_parser.blocks import Block, read_block
 from hlo_parser.body import BARE_NAME, BodyReader, Context, Inner
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
+from hlo_parser.head_and_foot import foot_attributes
 from hlo_parser.interner import Interner
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.possessive import compile_pattern
-from hlo_parser.scan import Scanner, foot_attributes
+from hlo_parser.scan import Scanner
 from hlo_parser.stretches import lines_of, sharpened
 from hlo_parser.strict import check
 

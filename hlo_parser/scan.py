@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import re
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
 from hlo_parser.possessive import compile_pattern
-
-if TYPE_CHECKING:
-    from hlo_parser.computation import Computation
 
 _NAME = patterns.NAME.encode()
 _SPACE = compile_pattern(rb"[ \t\r\n]*+")
@@ -46,16 +42,12 @@ _BODY_KEY = compile_pattern(
     rb"branch_computations|called_computations)=\s*+(?:\{[^\"]*)?$"
 )
 _ENTRY = compile_pattern(rb"ENTRY(?=[\s%/])")
-_HEAD = compile_pattern(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
+COMPUTATION_HEAD = compile_pattern(rb"(ENTRY(?:\s++|(?=%)))?+%?+(" + _NAME + rb")[ \t]*+")
 _HEAD_NAME = compile_pattern(rb"%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = compile_pattern(rb"\s*+->\s*+")
 _ARRAY = compile_pattern(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
 _BUFFER = compile_pattern(rb"b\s*+(?=\()")
-_FOOT = compile_pattern(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
-_FOOT_ATTRIBUTE = compile_pattern(
-    rf",\s*+({patterns.KEY})({patterns.VALUE}|'[^'\\\n]*+')", re.ASCII
-)
-_LAST_FOOT = compile_pattern(rb"\}(" + _FOOT.pattern + rb")\s*+(?://[^\n]*+)?+\Z")
+FOOT = compile_pattern(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
 _WITH_TEXTS = compile_pattern(rb"origin_recovery_table=")
 _LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
@@ -115,7 +107,7 @@ class Scanner:
     def starts_computation(self, position: int) -> bool:
         """Whether the line here looks like the first of a computation."""
         line = self.data[position : self.line_end(position)].rstrip()
-        match = _HEAD.match(line)
+        match = COMPUTATION_HEAD.match(line)
         return match is not None and line.endswith(b"{") and line[match.end()] in b"({"
 
     def instruction_end(self, position: int) -> int:
@@ -190,42 +182,12 @@ class Scanner:
 
     def foot_end(self, position: int) -> int:
         """Behind the attributes that follow a closing brace."""
-        return _end_of(_FOOT, self.data, position)
+        return _end_of(FOOT, self.data, position)
 
 
 def _end_of(pattern: re.Pattern[bytes], data: bytes, position: int) -> int:
     match = pattern.match(data, position)
     return match.end() if match else position
-
-
-def foot_attributes(text: str) -> list[tuple[str, str]]:
-    """Keys and values of what stands behind a closing brace, in order."""
-    return [(key[:-1], value) for key, value in _FOOT_ATTRIBUTE.findall(text)]
-
-
-def foot_of(text: str) -> list[tuple[str, str]]:
-    """The attributes behind a computation's closing brace; none for a text of one instruction."""
-    raw = text.encode("utf-8", "surrogatepass")
-    foot = _LAST_FOOT.search(raw) if Scanner(raw).head(0) is not None else None
-    return foot_attributes(foot[1].decode(errors="backslashreplace")) if foot is not None else []
-
-
-def signature_of(computation: Computation) -> str | None:
-    """`(names and shapes) -> shape` of a computation's first line; None when it has none."""
-    raw = computation.text.encode("utf-8", "surrogatepass")
-    head = Scanner(raw).head(0)
-    opening = raw.find(b"(", 0, head[2]) if head is not None else -1
-    if head is None or opening < 0:
-        return None
-    return raw[opening : head[2] - 1].decode("utf-8", errors="backslashreplace")
-
-
-def is_odd_head(computation: Computation) -> bool:
-    """Whether a computation's first line opens a signature that does not close before the body."""
-    raw = computation.text.encode("utf-8", "surrogatepass")
-    match = _HEAD.match(raw)
-    opens = match is not None and raw.startswith(b"(", match.end())
-    return opens and b"=" not in raw[: raw.find(b"{")] and Scanner(raw).head(0) is None
 
 
 def is_closed_line(text: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from hlo_parser import patterns
 from hlo_parser.async_forms import AsyncSteps
 from hlo_parser.errors import HloSyntaxError, Span
+from hlo_parser.head_and_foot import foot_of, is_odd_head, signature_of
 from hlo_parser.instruction_forms import (
     STEPS,
     declared_shapes,
@@ -26,7 +27,6 @@ from hlo_parser.instruction_forms import (
 from hlo_parser.literal_forms import compatible, shape_fault
 from hlo_parser.operand_forms import called_fault, depends_on_operands, operands_fault
 from hlo_parser.possessive import compile_pattern
-from hlo_parser.scan import foot_of, is_odd_head, signature_of
 from hlo_parser.shapes import Shape
 from hlo_parser.stretches import lines_of, sharpened
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
