@@ -79,8 +79,11 @@ def test_it_is_revoked_from_the_copy_and_from_the_list(working: TestClient, sent
     answer = working.post(f"{sent}/share/revoke", data={"handle": handle}, headers=HTML)
     assert answer.status_code == 200
     assert "Shared so far" not in answer.text
-    assert working.get(second).status_code == 404
+    # The browser that made it is told so, others are told of nothing.
+    assert working.get(second).status_code == 410
     assert working.get(sent).status_code == 200
+    working.cookies.clear()
+    assert working.get(second).status_code == 404
 
 
 @pytest.mark.parametrize("way", ["GET share", "POST share", "POST share/revoke"])
