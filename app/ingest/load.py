@@ -4,16 +4,16 @@ One interner serves the whole dump, so memory follows the distinct text. Everyth
 is counted. In goes what the user gave, out come values without any file handle.
 """
 
-import gc
 from collections import defaultdict
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from app.errors import BadArchive, InputError, LimitExceeded, NotADump
 from app.ingest.archive import Opened, PieceStream, is_archive, open_path, open_stream, unpack_text
+from app.ingest.collection import collection_paused
 from app.ingest.flags import flags_of_debug_options
 from app.ingest.history import ParsedText, group_texts
 from app.ingest.inventory import Inventory
@@ -99,23 +99,11 @@ def load_dump(
             raise ValueError("neither a path nor a stream was given")
         opened.name = show_name(name or opened.name)
         shelf = ProtoShelf(opened.budget, settings.max_member_bytes)
-        with closing(opened), closing(shelf), _no_collection():
+        with closing(opened), closing(shelf), collection_paused():
             return _Loader(opened, shelf, settings, progress).load()
     except InputError as error:
         error.place = error.place or show_name(name or (source.name if source else ""))
         raise
-
-
-@contextmanager
-def _no_collection() -> Generator[None]:
-    # Parsing makes millions of objects and no cycles; looking for some takes a third of the time.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Loader:

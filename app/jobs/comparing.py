@@ -7,7 +7,7 @@ import msgspec
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.ingest import Progress
-from app.jobs.collection import collection_paused
+from app.ingest.collection import collection_paused
 from app.views.diff_panes import PaneRows
 from app.views.diff_rows import pane_rows
 from app.views.pass_diff import PassDiff, diff_of_computation, diff_view

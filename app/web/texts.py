@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.errors import NotFound
-from app.jobs.collection import collection_paused
+from app.ingest.collection import collection_paused
 from app.jobs.comparing import difference
 from app.jobs.comparison import compare_in_child
 from app.model.report import Module as ReportModule

@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse
 
 from app.bundle import Bundle
 from app.errors import NotFound
-from app.jobs.collection import collection_paused
+from app.ingest.collection import collection_paused
 from app.model.report import Report
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page

@@ -1,6 +1,6 @@
-"""Matching and reading texts without Python's search for cycles, which takes a third of the time.
+"""Parsing and matching without Python's search for cycles, which takes a third of the time.
 
-Both make a million objects and hardly a cycle. Several threads may ask for this at once: the
+Both make millions of objects and hardly a cycle. Several threads may ask for this at once: the
 first to come ends it for all when it has done its work, so that a busy server collects too.
 """
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Generator[None]:
-    """No search for cycles as long as the context lasts; short work on texts of bounded size."""
+    """No search for cycles as long as the context lasts; for work that makes hardly any."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
