@@ -1,6 +1,7 @@
 """Two server processes on one PostgreSQL and one bucket: either answers for the other."""
 
 import json
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
