@@ -75,7 +75,9 @@ _CHANGING = (413, 415)
 
 def errors(*statuses: int, changes: bool = False) -> dict[int | str, dict[str, Any]]:
     """What may go wrong at an operation, for `responses=`; `changes` where it is no GET."""
-    wanted = sorted({*_ANYWHERE, *statuses, *(_CHANGING if changes else ())})
+    # Whoever had what is not there any more is told that it is gone.
+    gone = (410,) if 404 in statuses else ()
+    wanted = sorted({*_ANYWHERE, *statuses, *gone, *(_CHANGING if changes else ())})
     return {status: {"model": ErrorBody, **_words(status)} for status in wanted}
 
 

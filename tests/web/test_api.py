@@ -215,7 +215,8 @@ def test_deleting_leaves_nothing(client: TestClient) -> None:
         answer = client.get(path)
         assert answer.status_code == 404
         assert answer.json() == never_was.json()
-    assert client.delete(address, headers=headers).status_code == 404
+    again = client.delete(address, headers=headers)
+    assert (again.status_code, again.json()["error"]["code"]) == (410, "gone")
 
 
 @pytest.mark.parametrize(
