@@ -11,8 +11,6 @@ from celery import Celery  # pyright: ignore[reportMissingTypeStubs]
 from kombu.entity import Queue
 from kombu.exceptions import OperationalError
 
-from app.jobs.local import SMALL_BYTES
-
 TASK = "hloscope.work"
 SMALL_QUEUE = "hloscope.small"
 LARGE_QUEUE = "hloscope.large"
@@ -50,7 +48,7 @@ def celery_app(broker_url: str) -> Any:
     return made
 
 
-def send(app: Any, job_id: int, *, sent_bytes: int, lives_s: float, time_limit_s: float) -> None:
+def send(app: Any, job_id: int, *, is_small: bool, lives_s: float, time_limit_s: float) -> None:
     """Ask for a worker to take a job; raises `BROKER_FAULTS`.
 
     The broker forgets the message after `lives_s`. A worker's slot that is busy with it for
@@ -59,7 +57,7 @@ def send(app: Any, job_id: int, *, sent_bytes: int, lives_s: float, time_limit_s
     app.send_task(
         TASK,
         args=(job_id,),
-        queue=SMALL_QUEUE if sent_bytes <= SMALL_BYTES else LARGE_QUEUE,
+        queue=SMALL_QUEUE if is_small else LARGE_QUEUE,
         expiration=lives_s,
         time_limit=time_limit_s,
         retry=False,

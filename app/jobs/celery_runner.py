@@ -9,6 +9,7 @@ import time
 
 from app.jobs.budget import limits_for
 from app.jobs.celery_app import BROKER_FAULTS, celery_app, send
+from app.jobs.local import SMALL_BYTES
 from app.jobs.sweeper import Sweeper
 from app.settings import Settings
 from app.store import Store
@@ -53,14 +54,14 @@ class CeleryRunner:
         for job in waiting:
             if now - self._sent.get(job.job_id, -self._resend_s) < self._resend_s:
                 continue
-            wall_s = limits_for(self._settings, job.bytes).wall_s
+            limits = limits_for(self._settings, job.bytes, compiles=job.is_replay)
             try:
                 send(
                     self._app,
                     job.job_id,
-                    sent_bytes=job.bytes,
+                    is_small=job.bytes <= SMALL_BYTES and not job.is_replay,
                     lives_s=self._resend_s,
-                    time_limit_s=wall_s + _WALL_BEHIND_S,
+                    time_limit_s=limits.wall_s + _WALL_BEHIND_S,
                 )
             except BROKER_FAULTS as error:
                 # The next look tries again; meanwhile the rows keep what waits.

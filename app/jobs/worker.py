@@ -32,6 +32,8 @@ REDACTION = "app.jobs.redacting:redact_report"
 REPLAY = "app.jobs.replaying:replay_upload"
 
 _RETRY_S = 1.0
+_OUTAGE_S = 600.0
+"""How long a job that is claimed waits for the bytes that it reads."""
 
 
 class Worker:
@@ -111,7 +113,17 @@ class Worker:
         watch: "_Watch",
     ) -> None:
         bundle = folder / "report.bundle"
-        target, arguments = self._task(row, source, folder)
+        try:
+            target, arguments = self._prepared(row, source, folder, watch)
+        except NoSpace:
+            self._write(lambda: self._store.jobs.fail(claimed, NO_SPACE, now=time.time()))
+            return
+        except StoreUnavailable as error:
+            _LOG.warning(
+                "job %d: attempt %d cannot be begun: %s", claimed.id, claimed.attempt, error
+            )
+            self._write(lambda: self._leave(claimed, is_lost=not watch.cancelled.is_set()))
+            return
         try:
             outcome = run_prepared(
                 target,
@@ -127,9 +139,29 @@ class Worker:
             )
         except ChildLost:
             _LOG.warning("job %d: attempt %d lost its child", claimed.id, claimed.attempt)
-            self._write(lambda: self._store.jobs.lose(claimed, now=time.time()))
+            self._write(lambda: self._leave(claimed, is_lost=True))
             return
         self._write(lambda: self._conclude(claimed, row, outcome, limits, bundle))
+
+    def _prepared(
+        self, row: ReportRow, source: ReportRow, folder: Path, watch: "_Watch"
+    ) -> tuple[str, dict[str, Any]]:
+        """As `_task`; waits for a store of blobs that is away, and keeps the lease meanwhile."""
+        deadline = time.monotonic() + _OUTAGE_S
+        while True:
+            try:
+                return self._task(row, source, folder)
+            except StoreUnavailable:
+                if watch.cancelled.is_set() or time.monotonic() > deadline:
+                    raise
+            watch.tick()
+            watch.cancelled.wait(_RETRY_S)
+
+    def _leave(self, claimed: Job, *, is_lost: bool) -> None:
+        if is_lost:
+            self._store.jobs.lose(claimed, now=time.time())
+        else:
+            self._store.jobs.give_back(claimed)
 
     def _write(self, step: Callable[[], object]) -> None:
         """Take a step that writes, as often as it takes the database to come back."""
@@ -146,8 +178,10 @@ class Worker:
     def _conclude(
         self, claimed: Job, row: ReportRow, outcome: Outcome, limits: Limits, bundle: Path
     ) -> None:
-        if outcome.ending is Ending.CANCELLED:
-            # Somebody deleted the report, and then this changes nothing; or the server stops.
+        stopped = self._stopping.is_set() and outcome.ending is not Ending.OK
+        if outcome.ending is Ending.CANCELLED or stopped:
+            # Somebody deleted the report, and then this changes nothing; or the server stops, and
+            # whoever starts in its place may have cleared up what the child was reading.
             self._store.jobs.give_back(claimed)
         elif outcome.ending is Ending.OK:
             self._keep(claimed, bundle, outcome.result)
@@ -175,8 +209,8 @@ class Worker:
         if row.redaction is None:
             return self._target, self._question(row, folder)
         held = source.attached("bundle")
-        path = str(self._store.blobs.path(held[0].blob)) if held else ""
-        logs = [str(self._store.blobs.path(log.blob)) for log in source.attached("log")]
+        path = str(self._file(held[0].blob)) if held else ""
+        logs = [str(self._file(log.blob)) for log in source.attached("log")]
         return REDACTION, {"source": path, "logs": logs, "redaction": row.redaction}
 
     def _question(self, row: ReportRow, folder: Path) -> dict[str, Any]:
@@ -184,21 +218,29 @@ class Worker:
         return {
             "archive": str(self._named(archive, folder)) if archive else None,
             "name": archive.name if archive else "",
-            "logs": [
-                (log.name, str(self._store.blobs.path(log.blob))) for log in row.attached("log")
-            ],
+            "logs": [(log.name, str(self._file(log.blob))) for log in row.attached("log")],
             "flags": row.question.flags,
             "release": row.question.release,
             "hung": row.question.hung,
             "settings": portable_settings(self._settings),
         }
 
+    def _file(self, blob: str) -> Path:
+        path = self._store.blobs.path(blob)
+        if not path.is_file():
+            # The row names it, so it is kept: a child could only call the upload unreadable.
+            raise StoreUnavailable(f"the blob {blob} is not there")
+        return path
+
     def _named(self, archive: Attachment, folder: Path) -> Path:
         # A single text says by its name which pass it is from; blobs are named by their digest.
+        file = self._file(archive.blob)
         place = folder / "input"
-        place.mkdir()
-        (place / archive.name).symlink_to(self._store.blobs.path(archive.blob))
-        return place / archive.name
+        place.mkdir(exist_ok=True)
+        named = place / archive.name
+        named.unlink(missing_ok=True)
+        named.symlink_to(file)
+        return named
 
 
 class _Watch:

@@ -142,7 +142,6 @@ class Blobs:
         else:
             self._disk = folder.with_name("cache") if cache is None else cache
             self._cache = BlobCache(self._disk, max_bytes=cache_bytes)
-            self._cache.drop_unfinished()
             self._store = open_bucket(url)
 
     def room(self) -> int:
@@ -257,6 +256,11 @@ class Blobs:
     def objects(self) -> _ObjectStore:
         """Where the blobs stand, for what else is put beside them."""
         return self._store
+
+    def drop_unfinished_copies(self) -> None:
+        """Remove what earlier processes left half fetched, for one who works here alone."""
+        if self._cache is not None:
+            self._cache.drop_unfinished()
 
     def tidy(self, *, older_than_s: float = 0.0) -> int:
         """Remove what was being received so long ago that nobody is at it; says how many."""

@@ -84,6 +84,7 @@ class BlobCache:
     def _make(self, path: Path, pieces: Pieces) -> None:
         digest = hashlib.sha256()
         unfinished = path.with_name(f"{uuid.uuid4().hex}{_PART}")
+        is_whole = False
         try:
             with unfinished.open("wb") as file:
                 for piece in pieces():
@@ -91,8 +92,12 @@ class BlobCache:
                     file.write(piece)
             if digest.hexdigest() != path.name:
                 raise StoreUnavailable("a blob came with other bytes than its digest says")
+            is_whole = True
             unfinished.replace(path)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if is_whole:
+                # Another process of this folder began anew, and took it for left over.
+                raise StoreUnavailable("a copy was removed while it was made") from error
             return
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -60,11 +60,12 @@ class JobQueue:
     ) -> Job | None:
         """The oldest job that waits, now `owner`'s; None if there is none.
 
-        `most_bytes` passes over those that read a larger upload, `job_id` all but that one. A job
+        `most_bytes` passes over those that read a larger upload and all replays, which compile for
+        minutes whatever they read; `job_id` all but that one. A job
         that is being claimed by another at this moment is passed over, too.
         """
         wanted = [job.c.state == "queued"]
-        wanted += [_BYTES <= most_bytes] if most_bytes is not None else []
+        wanted += [_BYTES <= most_bytes, ~_IS_REPLAY] if most_bytes is not None else []
         wanted += [job.c.id == job_id] if job_id is not None else []
         with self._engine.begin() as connection:
             found = connection.execute(
@@ -89,7 +90,11 @@ class JobQueue:
 
     def waiting(self) -> tuple[Waiting, ...]:
         """The jobs that nobody has claimed, the oldest first."""
-        query = _with_bytes(job.c.id, _BYTES).where(job.c.state == "queued").order_by(job.c.id)
+        query = (
+            _with_bytes(job.c.id, _BYTES, _IS_REPLAY)
+            .where(job.c.state == "queued")
+            .order_by(job.c.id)
+        )
         with self._reading.connect() as connection:
             return tuple(Waiting(*row) for row in connection.execute(query).all())
 
@@ -211,6 +216,8 @@ class JobQueue:
 _PARENT = report.alias("parent")
 _BYTES = func.coalesce(_PARENT.c.bytes, report.c.bytes)
 """Bytes of the upload that a job reads: a share is made from that of its parent."""
+
+_IS_REPLAY = func.coalesce(report.c.question["replay"].as_string(), "") != ""
 
 _LEASE = select(job.c.id, job.c.owner, job.c.attempt, job.c.lease_until)
 

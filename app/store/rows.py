@@ -157,3 +157,4 @@ class Waiting:
 
     job_id: int
     bytes: int
+    is_replay: bool

@@ -166,6 +166,7 @@ class Store:
 
     def _tidy_up(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
+        self.blobs.drop_unfinished_copies()
         if not self.is_alone:
             return
         # The lock says that no other process works here: what looks unfinished is.

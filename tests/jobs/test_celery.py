@@ -196,7 +196,7 @@ def test_messages_that_come_twice_or_for_nothing_change_nothing(
     done = until(store, secrets, over)
     app = celery_app(settings.broker_url)
     for job_id in (1, 1, 99):
-        send(app, job_id, sent_bytes=1, lives_s=60, time_limit_s=60)
+        send(app, job_id, is_small=True, lives_s=60, time_limit_s=60)
     app.close()
     following = upload(store, "fine")
     runner.wake()

@@ -319,6 +319,26 @@ def test_a_child_loads_the_analysis_and_nothing_of_the_server() -> None:
     assert shown.stdout == "[]\n"
 
 
+def test_a_store_of_blobs_that_is_away_for_a_while_costs_no_attempt(
+    store: Store, start: Callable[..., LocalRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.blobs.path
+    away = iter([StoreUnavailable("connection refused"), None, StoreUnavailable("again")])
+
+    def away_at_first(sha256: str) -> Path:
+        fault = next(away, path)
+        if isinstance(fault, StoreUnavailable):
+            raise fault
+        # A copy that somebody else removed: there is no such file.
+        return path(sha256) if fault else path("0" * 64)
+
+    monkeypatch.setattr(store.blobs, "path", away_at_first)
+    secrets = send(store, "fine", log="a log")
+    start(job_workers=1)
+    row = until(store, secrets, over)
+    assert (row.state, row.attempt) == ("done", 1)
+
+
 def full_database(path: Path) -> None:
     with closing(sqlite3.connect(path / "db")) as connection:
         connection.execute("PRAGMA max_page_count = 2")
