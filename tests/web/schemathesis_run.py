@@ -2,8 +2,9 @@
 
     python tests/web/schemathesis_run.py [OPTIONS OF schemathesis run]
 
-Not a test module: schemathesis (4.32 was used) is not among the packages of the tests. Give the
-command by SCHEMATHESIS where it is not on PATH. The server is a real one, with a finished report.
+The server is a real one, with a finished report, a share of it and an upload that was begun. The
+secret of their owner is sent, so that sharing is asked too. `test_schemathesis.py` runs this with
+few examples in the long tier; by hand it may look for more.
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
@@ -38,6 +40,11 @@ expected-statuses = ["400", "401", "403", "412", "415", "422"]
 [parameters]
 "path.report_id" = "{report}"
 "path.loop_id" = "{loop}"
+"path.handle" = "{handle}"
+"path.upload_id" = "{upload}"
+"query.wait" = 0
+"query.a" = "{report}"
+"query.b" = "{report}"
 "header.Hloscope-Owner" = "{owner}"
 """
 OWNER = "schemathesis" * 3
@@ -53,16 +60,16 @@ def main(options: list[str]) -> int:
         (folder / "hooks.py").write_text(HOOKS)
         (folder / "schemathesis.toml").write_text(CONFIG.format(**finished_report(base)))
         command = [
-            *os.environ.get("SCHEMATHESIS", "schemathesis").split(),
+            str(Path(sys.executable).with_name("schemathesis")),
             "--config-file",
             str(folder / "schemathesis.toml"),
             "run",
             f"{base}/api/v1/openapi.json",
-            "--phases=examples,coverage,fuzzing",
+            "--phases=coverage,fuzzing",
             # The owner may, and then nothing would be left to ask for.
             "--exclude-operation-id=delete_report",
             "--continue-on-failure",
-            # Longer than the longest `wait`.
+            # Longer than what runs in a child takes on a busy machine.
             "--request-timeout=330",
             *options,
         ]
@@ -76,10 +83,24 @@ def finished_report(base: str) -> dict[str, str]:
         "dump": ("dump.tar.gz", sample.archive.read_bytes()),
         "log": ("run.log", sample.log.read_bytes()),
     }
-    address, headers = f"{base}/api/v1/reports?wait=120", {"hloscope-owner": OWNER}
-    made = httpx2.post(address, files=files, headers=headers, timeout=150).json()
-    loops = httpx2.get(f"{base}/api/v1/reports/{made['id']}/loops").json()
-    return {"report": made["id"], "loop": loops["items"][0]["id"], "owner": OWNER}
+    reports, headers = f"{base}/api/v1/reports", {"hloscope-owner": OWNER}
+
+    def ask(method: str, address: str, **words: Any) -> dict[str, Any]:
+        answer = httpx2.request(method, address, headers=headers, timeout=300, **words)
+        answer.raise_for_status()
+        return answer.json()
+
+    made = ask("POST", f"{reports}?wait=200", files=files)
+    here = f"{reports}/{made['id']}"
+    ask("POST", f"{here}/shares?wait=200")
+    headers |= {"tus-resumable": "1.0.0", "upload-length": "1000"}
+    return {
+        "report": made["id"],
+        "loop": ask("GET", f"{here}/loops")["items"][0]["id"],
+        "handle": ask("GET", f"{here}/shares")["items"][0]["handle"],
+        "upload": ask("POST", f"{base}/api/v1/uploads")["upload"].rpartition("/")[2],
+        "owner": OWNER,
+    }
 
 
 if __name__ == "__main__":
