@@ -26,7 +26,7 @@ from app.analysis.fingerprints import UNCOUNTED_KEYS
 from hlo_parser import Header, Instruction, Module
 from hlo_parser.possessive import compile_pattern
 
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_COMMENT = compile_pattern(r"/\*.*?\*/", re.S)
 _METADATA = compile_pattern(
     r"(?:,?\s*+)?metadata=\{(?:[^{}\"]++|\"(?:[^\"\\]++|\\.)*+\"|\{[^{}]*+\})*+\}"
 )

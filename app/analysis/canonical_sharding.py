@@ -8,7 +8,6 @@ text says so. Given a text alone, or with the meshes of its module; what is not 
 more than `MOST_DEVICES`, is its text.
 """
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
@@ -28,9 +27,9 @@ _TILES = compile_pattern(
 _AXIS_USE = compile_pattern(r"(?:'([^']*+)'|\"([^\"]*+)\")(?::\((\d{1,9})\)(\d{1,9}))?+")
 _REST = compile_pattern(r"(replicated|manual|unreduced)(?:=\{([^{}]*+)\})?+")
 # Of one value, or of each of a tuple: `#sdy.sharding_per_value<[<@mesh, [{'x'}]>, <@mesh, []>]>`.
-_SDY = re.compile(r"#sdy\.sharding(?:_per_value<\[(?:<@[^<>]+>(?:, )?)*\]|<@[^<>]+)>")
+_SDY = compile_pattern(r"#sdy\.sharding(?:_per_value<\[(?:<@[^<>]+>(?:, )?)*\]|<@[^<>]+)>")
 _SDY_ONE = compile_pattern(r"<@(?P<mesh>[\w.$-]++)(?P<rest>, [^<>]++)>")
-_PRIORITY = re.compile(r"\}p\d")
+_PRIORITY = compile_pattern(r"\}p\d")
 
 _One = tuple[Hashable, tuple[int, ...]]
 """Where what is, and the dimensions that may be sharded further."""

@@ -15,9 +15,9 @@ _IDENTIFIER = compile_pattern(r"[A-Za-z_]\w*")
 _FUNCTIONS = compile_pattern(r"^FunctionNames\n((?:\d++ [^\n]*+\n)++)", re.M)
 _FUNCTION = compile_pattern(r'^\d++ "([^"\n]*+)"', re.M)
 # The axes of a mesh in Shardy's attributes: `<["fsdp"=4]>`, `[{"fsdp"}]`; XLA escapes quotes.
-_AXIS = re.compile(r'(?<=[\[{, ])\\?"([A-Za-z_]\w*)\\?"(?=[=,}:])')
+_AXIS = compile_pattern(r'(?<=[\[{, ])\\?"([A-Za-z_]\w*)\\?"(?=[=,}:])')
 # Patterns by which flags choose modules and passes hold parts of names.
-_PATTERN_FLAG = re.compile(r"(xla_\w{1,80}_re\s?[=:]\s?[\"']?)([^\s\"',;]+)")
+_PATTERN_FLAG = compile_pattern(r"(xla_\w{1,80}_re\s?[=:]\s?[\"']?)([^\s\"',;]+)")
 _PREFIXES = ("jit_", "pmap_", "pjit_", "xla_")
 # Absolute ones are `redact_places.py`'s matter.
 _SOURCE = compile_pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|pyx|ipynb)\b")

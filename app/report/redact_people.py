@@ -264,7 +264,7 @@ def _found(patterns: tuple[_Signed, ...], text: str) -> Iterator[str]:
 
 
 # `loop_fusion.3`, `all-gather-start.1.clone`: a log may name the `user` or `owner` of a value.
-_INSTRUCTION = re.compile(r"[\w-]+(?:\.(?:\d+|clone|remat\d*))+")
+_INSTRUCTION = compile_pattern(r"[\w-]+(?:\.(?:\d+|clone|remat\d*))+")
 
 
 def _is_telling(name: str) -> bool:

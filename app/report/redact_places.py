@@ -79,7 +79,7 @@ _PUBLIC_ADDRESS = compile_pattern(
     r"docs\.python\.org|docs\.oasis-open\.org|json\.schemastore\.org)"
 )
 # What XLA, Python and public packages write without a root.
-_PUBLIC_RELATIVE = re.compile(
+_PUBLIC_RELATIVE = compile_pattern(
     r"(?:(?:.*/)?(?:site|dist)-packages/)?(?:" + "|".join(sorted(_PUBLIC_PACKAGES)) + r")/.*"
     r"|(?:external/)?(?:xla|tsl|llvm|mlir|absl|com_google_absl|third_party)/.*|lib/python3.*"
 )
