@@ -29,8 +29,8 @@ def circles(module: Module) -> Iterator[tuple[Computation, Circle]]:
             yield computation, circle
 
 
-def absent_partners(module: Module) -> Iterator[tuple[Computation, Instruction, int]]:
-    """Permutes that name a device which the module is not compiled for, with that number.
+def absent_partners(module: Module) -> Iterator[tuple[Computation, Instruction, int, int]]:
+    """Permutes that name a device which the module is not compiled for: its number, and how many.
 
     With a channel the numbers are those of partitions, else of replicas
     (xla/service/hlo_verifier.cc, CheckInplaceCollectivePermute and its neighbours).
@@ -49,7 +49,7 @@ def absent_partners(module: Module) -> Iterator[tuple[Computation, Instruction, 
             numbers = [int(n) for pair in _PAIR.findall(str(pairs)) for n in pair]
             absent = [number for number in numbers if number >= devices]
             if absent:
-                yield computation, instruction, absent[0]
+                yield computation, instruction, absent[0], devices
 
 
 def has_circle(module: Module) -> bool:
@@ -90,16 +90,19 @@ def _walk(waits: dict[str, tuple[str, ...]]) -> list[str]:
     """The names on the first circle that a walk in depth meets; none where it meets none."""
     done: set[str] = set()
     for start in waits:
-        path: dict[str, Iterator[str]] = {} if start in done else {start: iter(waits[start])}
+        path = [] if start in done else [(start, iter(waits[start]))]
+        on_path = {start}
         while path:
-            name = next(reversed(path))
-            following = next((n for n in path[name] if n in waits and n not in done), None)
+            name, rest = path[-1]
+            following = next((n for n in rest if n in waits and n not in done), None)
             if following is None:
                 done.add(name)
-                del path[name]
-            elif following in path:
-                names = list(path)
+                path.pop()
+                on_path.discard(name)
+            elif following in on_path:
+                names = [name for name, _ in path]
                 return names[names.index(following) :]
             else:
-                path[following] = iter(waits[following])
+                path.append((following, iter(waits[following])))
+                on_path.add(following)
     return []

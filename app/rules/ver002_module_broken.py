@@ -91,12 +91,10 @@ def _absent_partner(facts: Facts, history: ModuleHistory) -> _Fault | None:
     found = next(absent_partners(history.last.module), None)
     if found is None:
         return None
-    computation, instruction, number = found
+    computation, instruction, number, devices = found
     named = cited(
         facts, history, history.last, computation, instruction, role="names a device there is not"
     )
-    header = history.last.module.header
-    devices = max(header.num_partitions or 1, header.replica_count or 1)
     return _Fault(
         title="A permute goes to a device that there is not",
         what=f"{place(named.culprit)} names device {number}, and the module is compiled for "
