@@ -10,7 +10,8 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ class Worker:
     ) -> None:
         bundle = folder / "report.bundle"
         try:
-            target, arguments = self._prepared(row, source, folder, watch)
+            with watch.kept():
+                target, arguments = self._prepared(row, source, folder, watch)
         except NoSpace:
             self._write(lambda: self._store.jobs.fail(claimed, NO_SPACE, now=time.time()))
             return
@@ -141,12 +143,13 @@ class Worker:
             _LOG.warning("job %d: attempt %d lost its child", claimed.id, claimed.attempt)
             self._write(lambda: self._leave(claimed, is_lost=True))
             return
-        self._write(lambda: self._conclude(claimed, row, outcome, limits, bundle))
+        with watch.kept():
+            self._write(lambda: self._conclude(claimed, row, outcome, limits, bundle))
 
     def _prepared(
         self, row: ReportRow, source: ReportRow, folder: Path, watch: "_Watch"
     ) -> tuple[str, dict[str, Any]]:
-        """As `_task`; waits for a store of blobs that is away, and keeps the lease meanwhile."""
+        """As `_task`; waits for a store of blobs that is away."""
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:
@@ -154,7 +157,6 @@ class Worker:
             except StoreUnavailable:
                 if watch.cancelled.is_set() or time.monotonic() > deadline:
                     raise
-            watch.tick()
             watch.cancelled.wait(_RETRY_S)
 
     def _leave(self, claimed: Job, *, is_lost: bool) -> None:
@@ -195,8 +197,13 @@ class Worker:
         except NoSpace:
             self._store.jobs.fail(claimed, NO_SPACE, now=time.time())
             return
-        if not self._store.jobs.finish(claimed, incoming, summary, now=time.time()):
-            self._store.blobs.discard(incoming)
+        is_kept = False
+        try:
+            is_kept = self._store.jobs.finish(claimed, incoming, summary, now=time.time())
+        finally:
+            # Where the database is away the whole step is taken again, with a copy of its own.
+            if not is_kept:
+                self._store.blobs.discard(incoming)
 
     def _task(self, row: ReportRow, source: ReportRow, folder: Path) -> tuple[str, dict[str, Any]]:
         """What the child calls, and what with; a share is made from the bundle of its `source`."""
@@ -263,6 +270,23 @@ class _Watch:
 
     def hurry(self) -> None:
         self._renew_at = 0.0
+
+    @contextmanager
+    def kept(self) -> Generator[None]:
+        """Renew the lease while the caller copies bytes, which may take minutes."""
+        is_over = threading.Event()
+
+        def renew() -> None:
+            while not is_over.wait(RENEW_S):
+                self.tick()
+
+        renewing = threading.Thread(target=renew, name="lease", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            renewing.join()
 
     def tick(self) -> None:
         if time.monotonic() < self._renew_at:

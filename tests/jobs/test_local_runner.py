@@ -1,22 +1,17 @@
-import errno
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.errors import JobFailed
 from app.jobs.budget import limits_for
 from app.jobs.local import SMALL_BYTES, LocalRunner
-from app.jobs.room import room_told
 from app.settings import Settings
 from app.store import (
     NewReport,
@@ -339,29 +334,42 @@ def test_a_store_of_blobs_that_is_away_for_a_while_costs_no_attempt(
     assert (row.state, row.attempt) == ("done", 1)
 
 
-def full_database(path: Path) -> None:
-    with closing(sqlite3.connect(path / "db")) as connection:
-        connection.execute("PRAGMA max_page_count = 2")
-        connection.execute("CREATE TABLE t (x)")
-        connection.execute("INSERT INTO t VALUES (zeroblob(1000000))")
-
-
-def full_disk(path: Path) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-
-@pytest.mark.parametrize("write", [full_disk, full_database])
-def test_a_full_disk_is_no_fault_of_the_analysis(
-    write: Callable[[Path], None], tmp_path: Path
+@pytest.mark.parametrize("step", ["path", "receive_file"])
+def test_a_lease_is_renewed_while_bytes_come_and_go(
+    store: Store, start: Callable[..., LocalRunner], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    with pytest.raises(JobFailed) as caught, room_told():
-        write(tmp_path)
-    assert caught.value.code == "no_space"
+    copy = getattr(store.blobs, step)
+    renewed: list[bool] = []
+
+    def slow_copy(*arguments: Any) -> Any:
+        (before,) = store.jobs.leases()
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and store.jobs.leases() == (before,):
+            time.sleep(0.05)
+        renewed.append(store.jobs.leases() != (before,))
+        return copy(*arguments)
+
+    secrets = send(store, "fine")
+    monkeypatch.setattr(store.blobs, step, slow_copy)
+    start(job_workers=1)
+    assert until(store, secrets, over).state == "done"
+    assert renewed == [True]
 
 
-def test_other_faults_of_a_disk_stay_what_they_are() -> None:
-    with pytest.raises(OSError, match="denied"), room_told():
-        raise PermissionError(errno.EACCES, "denied")
-    with pytest.raises(sqlite3.OperationalError), room_told():
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.execute("SELECT * FROM nothing")
+def test_an_outage_at_the_end_of_a_job_leaves_no_copies_of_its_bundle(
+    store: Store, start: Callable[..., LocalRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = store.jobs.finish
+    left: list[int] = []
+
+    def away_twice(*arguments: Any, **options: Any) -> bool:
+        left.append(len(list((store.folder / "blobs" / "incoming").iterdir())))
+        if len(left) < 3:
+            raise StoreUnavailable("the database does not answer")
+        return finish(*arguments, **options)
+
+    monkeypatch.setattr(store.jobs, "finish", away_twice)
+    secrets = send(store, "fine")
+    start(job_workers=1)
+    assert until(store, secrets, over).state == "done"
+    assert left == [1, 1, 1]
