@@ -24,9 +24,10 @@ from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain
 from app.sandbox import Ending, Limits, run_child
 
+# Among the flags that were not given: the dump's own description of its GPU.
+OWN_TARGET = "gpu_target_config.pbtxt"
 _SCRIPT = "compile_with_jax.py"
 _TARGET = "app.replay.starting:start"
-_OWN_TARGET = "gpu_target_config.pbtxt"
 _MOST_LOG_BYTES = 1 << 20
 _MOST_WORDS = 400
 _LOOK_S = 0.5
@@ -148,7 +149,7 @@ def compile_once(
         ended = _run(tool, subject, known, budget=budget, folder=folder, keep=keep)
     seconds = time.monotonic() - began
     if ended.result.get("is_usual"):
-        dropped = (*dropped, _OWN_TARGET)
+        dropped = (*dropped, OWN_TARGET)
     kind, found, words = judge(ended, signature)
     return Attempt(kind, found, words, round(seconds, 2), dropped)
 

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from app.model.experiments import Effects
-from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.compiling import OWN_TARGET, Attempt, Kind, flags_for
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject
 
@@ -107,6 +107,7 @@ class Laboratory:
             self.compiled += 1
             if attempt.kind not in _NOT_KEPT:
                 _write(kept, attempt)
+        attempt = self._with_own_drops(attempt, variant)
         if self._told is not None:
             self._told(variant.name, attempt)
         return attempt
@@ -130,6 +131,12 @@ class Laboratory:
             return Result(variant, self.try_one(variant))
         except OutOfBudget:
             return Result(variant, None)
+
+    def _with_own_drops(self, attempt: Attempt, variant: Variant) -> Attempt:
+        """A kept answer may be that of a variant which differs by flags that were not given."""
+        _, own = flags_for(self.release, variant.flags)
+        dropped = (*own, *(name for name in attempt.dropped if name == OWN_TARGET))
+        return dataclasses.replace(attempt, dropped=dropped)
 
     def _key(self, variant: Variant) -> str:
         known, _ = flags_for(self.release, variant.flags)

@@ -1,7 +1,8 @@
 """Holds the advice of a report against the compiler: what is a matter of flags is tried.
 
 Given a report and a laboratory; gives the report with `verified` set, and the table of what was
-tried. Advice without flags, or whose compile ended in another way, stays undecided.
+tried. Advice without flags, with a flag that the release does not know, or whose compile ended in
+another way stays undecided.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ import msgspec
 from app.ingest.flags import parse_flags
 from app.model.report import Finding, Report, RuledOut, Workaround
 from app.replay.bisecting import DISABLED, reproduce
-from app.replay.compiling import Kind
+from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
 from app.replay.recording import BASELINE
 from app.replay.subject import Subject
@@ -62,7 +63,7 @@ def prove(
         for r in laboratory.try_all(tuple(unique.values()))
     )
     tried = {
-        result.variant.name: (number, result.attempt.kind)
+        result.variant.name: (number, result.attempt)
         for number, result in enumerate(results, first)
         if result.attempt is not None
     }
@@ -70,7 +71,7 @@ def prove(
     return msgspec.structs.replace(report, findings=findings), (own, *results)
 
 
-def _with_verdicts(finding: Finding, tried: Mapping[str, tuple[int, Kind]]) -> Finding:
+def _with_verdicts(finding: Finding, tried: Mapping[str, tuple[int, Attempt]]) -> Finding:
     if finding.severity != "error":
         return finding
     return msgspec.structs.replace(
@@ -81,10 +82,11 @@ def _with_verdicts(finding: Finding, tried: Mapping[str, tuple[int, Kind]]) -> F
 
 
 def _with_verdict(
-    advice: _Advice, tried: Mapping[str, tuple[int, Kind]], verdicts: Mapping[Kind, bool]
+    advice: _Advice, tried: Mapping[str, tuple[int, Attempt]], verdicts: Mapping[Kind, bool]
 ) -> _Advice:
-    number, kind = tried.get(" ".join(advice.flags), (None, None))
-    if kind is None:
+    number, attempt = tried.get(" ".join(advice.flags), (None, None))
+    if attempt is None:
         return advice
-    verdict = verdicts.get(kind, advice.verified)
+    is_whole = parse_flags(" ".join(advice.flags)).keys().isdisjoint(attempt.dropped)
+    verdict = verdicts.get(attempt.kind, advice.verified) if is_whole else advice.verified
     return msgspec.structs.replace(advice, verified=verdict, experiment=number)

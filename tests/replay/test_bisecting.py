@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from app.model.report import Finding, Input, Report, Tool, Workaround
+from app.model.report import Finding, Input, Report, RuledOut, Tool, Workaround
 from app.replay.bisecting import DISABLED, bisect_flags, bisect_passes, switches_of, without_pass
 from app.replay.compiling import Attempt, Budget, Kind, compile_once
 from app.replay.experiments import Flags, Laboratory
@@ -183,6 +184,25 @@ def test_workarounds_are_proved_or_refuted_or_left_open(tmp_path: Path) -> None:
         Kind.SAME,
         Kind.COMPILES,
         Kind.SAME,
+    ]
+
+
+def test_advice_whose_flag_the_release_does_not_know_stays_open(tmp_path: Path) -> None:
+    unknown = "--xla_gpu_no_release_has_this=true"
+    report = report_with(Workaround(text="both", flags=(AG, unknown)))
+    suspicion = RuledOut(hypothesis="h", why="w", flags=(unknown,))
+    finding = msgspec.structs.replace(report.findings[0], ruled_out=(suspicion,))
+    report = msgspec.structs.replace(report, findings=(finding,))
+    proved, results = prove(laboratory(tmp_path, NEEDS_BOTH), SUBJECT, FLAGS, report)
+    found = proved.findings[0]
+    tried = (*found.workarounds, *found.ruled_out)
+    assert [each.verified for each in tried] == [None, None]
+    assert [each.experiment for each in tried] == [0, 1]
+    # The second compiles the same as the run itself, whose kept answer knows of no flag left out.
+    assert [r.attempt and r.attempt.dropped for r in results] == [
+        (),
+        ("xla_gpu_no_release_has_this",),
+        ("xla_gpu_no_release_has_this",),
     ]
 
 
