@@ -134,7 +134,11 @@ def materials(dumps: Sequence[Path]) -> list[bytes]:
         "run.log": b"F0101 00:00:00.000000 1 x.cc:1] Check failed: a\n",
     }
     made = [tar_of(folder), tar_of(folder, format=0), tar_of(folder, format=1), zip_of(folder)]
-    made += [zip_of(folder, method=0), HLO.encode(), tar_of({"x.gz": gzip.compress(HLO.encode())})]
+    made += [
+        zip_of(folder, method=0),
+        HLO.encode(),
+        tar_of({"x.gz": gzip.compress(HLO.encode(), mtime=0)}),
+    ]
     made += [data for path in dumps if len(data := unpacked(path)) <= LARGEST]
     return made
 

@@ -28,7 +28,7 @@ def files(contents: DumpContents) -> list[tuple[str, bool]]:
 
 
 def test_a_dump_of_protos_is_one_of_passes() -> None:
-    contents = load(tar_of({FIRST_PROTO: PROTO, LAST_PROTO: gzip.compress(PROTO)}))
+    contents = load(tar_of({FIRST_PROTO: PROTO, LAST_PROTO: gzip.compress(PROTO, mtime=0)}))
     assert files(contents) == [(FIRST_PROTO, True), (LAST_PROTO, True)]
     (history,) = contents.modules
     assert (history.id, history.complete) == ("module_0001.jit_f", True)
@@ -44,7 +44,11 @@ def test_a_dump_of_protos_is_one_of_passes() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_text_of_a_pass_goes_before_its_proto(order: int) -> None:
-    members = [(FIRST, HLO.encode()), (FIRST_PROTO, PROTO), (LAST_PROTO, gzip.compress(PROTO))]
+    members = [
+        (FIRST, HLO.encode()),
+        (FIRST_PROTO, PROTO),
+        (LAST_PROTO, gzip.compress(PROTO, mtime=0)),
+    ]
     contents = load(tar_of(dict(members[::order])))
     assert files(contents) == [(FIRST, False), (LAST_PROTO, True)]
     assert [remark.split(": ")[0] for remark in contents.coverage.remarks] == (
@@ -64,9 +68,9 @@ def test_a_proto_stands_in_for_a_text_that_is_none() -> None:
         (FIRST_PROTO, PROTO[:-3], "bad_proto", ""),
         (FIRST_PROTO, b"", "bad_proto", ""),
         (FIRST_PROTO, b"no proto at all", "bad_proto", ""),
-        (LAST_PROTO, gzip.compress(PROTO)[:-6], "truncated", "breaks off"),
-        (LAST_PROTO, gzip.compress(PROTO)[:-8] + bytes(8), "bad_crc", "broken"),
-        (LAST_PROTO, gzip.compress(bytes(5000)), "member_too_large", "unpacks to more"),
+        (LAST_PROTO, gzip.compress(PROTO, mtime=0)[:-6], "truncated", "breaks off"),
+        (LAST_PROTO, gzip.compress(PROTO, mtime=0)[:-8] + bytes(8), "bad_crc", "broken"),
+        (LAST_PROTO, gzip.compress(bytes(5000), mtime=0), "member_too_large", "unpacks to more"),
         ("d/module_0001.jit_f.0001.a.after_b.before_c.riegeli", PROTO, "not_yet_read", "riegeli"),
     ],
 )
@@ -83,7 +87,7 @@ def test_a_broken_proto_is_listed_with_its_reason(
 
 
 def test_unpacked_protos_count_against_the_budget_of_the_input() -> None:
-    data = tar_of({LAST_PROTO: gzip.compress(bytes(100_000))})
+    data = tar_of({LAST_PROTO: gzip.compress(bytes(100_000), mtime=0)})
     with pytest.raises(LimitExceeded):
         load(data, max_unpacked_bytes=50_000)
 
@@ -131,7 +135,7 @@ ASSIGNED = assigned(
 
 
 def test_a_buffer_assignment_is_read_from_a_proto_where_no_text_has_it() -> None:
-    contents = load(tar_of({LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED)}))
+    contents = load(tar_of({LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED, mtime=0)}))
     (found,) = contents.buffer_assignments
     assert (found.file, found.module_id) == (LAST_PROTO, "module_0001.jit_f")
     assert [(a.number, a.role, a.parameter, a.size) for a in found.allocations] == [
@@ -153,12 +157,12 @@ def test_a_buffer_assignment_is_read_from_a_proto_where_no_text_has_it() -> None
 def test_a_buffer_assignment_as_text_goes_before_the_one_in_a_proto() -> None:
     side = LAST.replace(".txt", "-buffer-assignment.txt")
     text = b"BufferAssignment:\nallocation 0: size 4, constant:\n"
-    members = {LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED), side: text}
+    members = {LAST: HLO.encode(), LAST_PROTO: gzip.compress(ASSIGNED, mtime=0), side: text}
     contents = load(tar_of(members))
     assert [entry.file for entry in contents.buffer_assignments] == [side]
 
 
-@pytest.mark.parametrize("data", [ASSIGNED[:-3], b"", gzip.compress(ASSIGNED)[:-6]])
+@pytest.mark.parametrize("data", [ASSIGNED[:-3], b"", gzip.compress(ASSIGNED, mtime=0)[:-6]])
 def test_a_broken_proto_beside_a_text_is_listed_once(data: bytes) -> None:
     contents = load(tar_of({LAST: HLO.encode(), LAST_PROTO: data}))
     assert contents.buffer_assignments == ()

@@ -214,7 +214,11 @@ LITERAL = encoded(schema.LiteralProto, shape={"element_type": F32}, f32s=bytes(4
     ],
 )
 def test_the_module_is_found_in(data: bytes) -> None:
-    for packed in (data, gzip.compress(data), gzip.compress(data[:9]) + gzip.compress(data[9:])):
+    for packed in (
+        data,
+        gzip.compress(data, mtime=0),
+        gzip.compress(data[:9], mtime=0) + gzip.compress(data[9:], mtime=0),
+    ):
         read = parse_proto(packed)
         assert read.entry.root.operands == ("a", "b")
         assert noted(read) == []
@@ -413,8 +417,8 @@ def test_cut_off(end: int) -> None:
         (b"\x0a" + b"\xff" * 9 + b"\x01", "not an HLO module: HloProto is cut off or damaged"),
         (b"\x1f\x8b", "the gzip data is cut off"),
         (b"\x1f\x8b\x08garbage", "damaged gzip data"),
-        (gzip.compress(SIMPLE)[:-9], "the gzip data is cut off"),
-        (gzip.compress(SIMPLE)[:-5] + b"12345", "damaged gzip data"),
+        (gzip.compress(SIMPLE, mtime=0)[:-9], "the gzip data is cut off"),
+        (gzip.compress(SIMPLE, mtime=0)[:-5] + b"12345", "damaged gzip data"),
         (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
         (b"\x1a\x00", "not an HLO module: no instruction in it"),
     ],
@@ -434,7 +438,7 @@ def test_a_damaged_part_is_named() -> None:
 
 def test_what_unpacks_to_too_much() -> None:
     with pytest.raises(HloProtoError, match="unpacks to more than 1000000 bytes"):
-        parse_proto(gzip.compress(bytes(10_000_000)), max_bytes=1_000_000)
+        parse_proto(gzip.compress(bytes(10_000_000), mtime=0), max_bytes=1_000_000)
 
 
 def test_a_shape_two_thousand_deep() -> None:
