@@ -4,13 +4,15 @@ A blob lives as long as an attachment names it; the ledger sees to that.
 """
 
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import UsageError
+from app.errors import NotFound, UsageError
 from app.store.database import insert_missing, reading
 from app.store.ledger import Ledger
 from app.store.quota import Quota
@@ -71,15 +73,10 @@ class Reports:
         made, keys = repeated_secrets_of(repeat_key, owner)
         earlier = self.find_key(keys.report)
         if earlier is None:
-            try:
-                self.create_as(keys, new, now=now)
+            if self.create_as(keys, new, now=now):
                 return made
-            except IntegrityError:
-                # The other of two that were sent at once was quicker; else it is our fault.
-                earlier = self.find_key(keys.report)
-                if earlier is None:
-                    raise
-        if not _is_same(earlier, new):
+            earlier = self.find_key(keys.report)
+        if earlier is not None and not _is_same(earlier, new):
             raise UsageError(
                 "other files or words were sent with that key before",
                 place="Idempotency-Key",
@@ -88,17 +85,34 @@ class Reports:
             )
         return made
 
-    def check_quota(self, owner: Owner, *, adding: int = 0) -> None:
-        """Let pass an owner who may have one more report of so many bytes; raises as `Quota`."""
+    def check_quota(self, owner: Owner, *, adding: int = 0, repeat_key: str = "") -> None:
+        """Let pass an owner who may have one more report of so many bytes.
+
+        What was sent with that `repeat_key` and is there is none more. Raises as `Quota`.
+        """
+        if repeat_key:
+            _, keys = repeated_secrets_of(repeat_key, owner)
+            if self.find_key(keys.report) is not None:
+                return
         with self._reading.connect() as connection:
             self._quota.check(connection, owner.key, adding=adding)
 
-    def create_as(self, keys: ReportKeys, new: NewReport, *, now: float) -> None:
-        """Like `create`, under secrets that were handed out before.
+    def create_as(self, keys: ReportKeys, new: NewReport, *, now: float) -> bool:
+        """Like `create`, under secrets that were handed out before; False where it is there.
 
         Raises:
             QuotaSpent, LimitExceeded: the owner has as much as they may.
         """
+        try:
+            self._create(keys, new, now=now)
+        except IntegrityError:
+            # The other of two that were sent at once was quicker; else it is our fault.
+            if self.find_key(keys.report) is None:
+                raise
+            return False
+        return True
+
+    def _create(self, keys: ReportKeys, new: NewReport, *, now: float) -> None:
         archive = new.archive
         values: dict[str, Any] = {
             "name": new.name,
@@ -129,7 +143,11 @@ class Reports:
             connection.execute(insert(job).values(_new_job(keys.report, now)))
 
     def create_share(self, new: NewShare, *, now: float) -> Secrets:
-        """Queue the job that makes the copy; it has an id and a token of its own."""
+        """Queue the job that makes the copy; it has an id and a token of its own.
+
+        Raises:
+            NotFound: the report is gone.
+        """
         secrets = new_secrets()
         keys = keys_of(secrets)
         values: dict[str, Any] = {
@@ -139,7 +157,7 @@ class Reports:
             "question": asdict(Question()),
             "expires": new.expires,
         }
-        with self._engine.begin() as connection:
+        with _unless_gone(), self._engine.begin() as connection:
             _insert_report(connection, keys, now, values)
             connection.execute(
                 insert(share).values(
@@ -155,6 +173,10 @@ class Reports:
         """Queue a report of its own on the files that `source` was made from, with that question.
 
         It holds on to the files itself, whatever becomes of the other.
+
+        Raises:
+            NotFound: the files are gone.
+            QuotaSpent, LimitExceeded: the owner has as much as they may.
         """
         secrets, keys = secrets_of(owner)
         values: dict[str, Any] = {
@@ -164,7 +186,7 @@ class Reports:
             "question": asdict(question),
             "expires": source.expires,
         }
-        with self._engine.begin() as connection:
+        with _unless_gone(), self._engine.begin() as connection:
             _insert_report(connection, keys, now, values)
             if keys.owner:
                 self._quota.check(connection, keys.owner, adding=source.bytes)
@@ -320,6 +342,15 @@ def _is_same(row: ReportRow, new: NewReport) -> bool:
     held = [(f.role, f.name, f.blob) for f in row.attached("log")]
     archive = new.archive.data.sha256 if new.archive else ""
     return (row.sha256, row.question, held) == (archive, new.question, sent)
+
+
+@contextmanager
+def _unless_gone() -> Generator[None]:
+    """Raise `NotFound` where what a new row names was deleted meanwhile."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise NotFound("the report was deleted meanwhile") from error
 
 
 def _note_gone(connection: Connection, keys: list[str]) -> None:

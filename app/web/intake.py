@@ -34,7 +34,8 @@ async def take_upload(request: Request, services: Services, *, name: str = "") -
     owner, repeat_key = owner_of(request), repeat_key_of(request)
     await check_load(request, services)
     if owner is not None:
-        await run_in_threadpool(services.store.reports.check_quota, owner)
+        check = services.store.reports.check_quota
+        await run_in_threadpool(check, owner, repeat_key=repeat_key)
     settings = services.settings
     with services.upload_slots.hold(client_of(request.scope)):
         reception = Reception(services.store, settings)

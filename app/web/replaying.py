@@ -17,6 +17,7 @@ from app.errors import NotFound, UsageError
 from app.store import ReportRow
 from app.web.body import body_pieces
 from app.web.callers import caller_of
+from app.web.intake import check_load
 from app.web.ownership import remember_owner, token_of_browser
 from app.web.rendering import Site, render
 from app.web.rights import check_right
@@ -86,6 +87,7 @@ async def begin(request: Request, report_id: str, services: InServices) -> Respo
         check_right, services, row, token=token_of_browser(request), owner=owner
     )
     _check_may(services, row)
+    await check_load(request, services)
     asked = [choice.word for choice in _CHOICES if choice.word in words.get("ask", ())]
     if not asked:
         raise UsageError("nothing was asked for", next_step="Choose what to try.")

@@ -267,13 +267,16 @@ def _check_open(services: Services, sender: str) -> None:
 
 
 def _complete(services: Services, row: UploadRow) -> None:
-    """Make the report of a complete upload.
+    """Make the report of a complete upload, unless it was made when this was tried before.
 
     Raises:
         NotADump: the dump's first bytes say that it is none; the upload is gone.
         NoSpace, StoreUnavailable: the upload is kept as it is.
     """
     store = services.store
+    if store.reports.find_key(row.wish["keys"]["report"]) is not None:
+        store.uploads.delete(row.key)
+        return
     try:
         first = store.uploads.first_bytes(row.key, SNIFFED_BYTES)
         check_first_bytes(first, name=row.wish["name"])
@@ -308,6 +311,7 @@ def _make_report(services: Services, row: UploadRow, received: list[Incoming]) -
         tuple(files),
         expires=end_after(wish["expire_days"], now),
     )
+    # Where another server got the last part, too, one of both makes the report.
     store.reports.create_as(ReportKeys(**wish["keys"]), new, now=now)
 
 

@@ -134,6 +134,18 @@ def test_an_owner_may_have_only_so_many(start: Callable[..., TestClient]) -> Non
     assert client.put(REPORTS, content=small_dump(), headers=OTHER).status_code == 201
 
 
+def test_the_last_upload_that_an_owner_may_have_can_be_sent_again(
+    start: Callable[..., TestClient],
+) -> None:
+    client = start(owner_max_reports=1)
+    key = {"Idempotency-Key": "0123456789abcdef" * 2}
+    made = [client.put(REPORTS, content=small_dump(), headers=OWNER | key) for _ in range(2)]
+    assert [answer.status_code for answer in made] == [201, 201]
+    assert made[0].json()["id"] == made[1].json()["id"]
+    other = client.put(REPORTS, content=small_dump(), headers=OWNER | {"Idempotency-Key": "k" * 32})
+    assert (other.status_code, other.json()["error"]["code"]) == (429, "quota")
+
+
 def test_the_files_of_an_owner_may_be_only_so_large(start: Callable[..., TestClient]) -> None:
     client = start(owner_max_bytes=10)
     answer = client.put(REPORTS, content=small_dump(), headers=OWNER)

@@ -3,12 +3,13 @@
 import base64
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.store import NoSpace, Store
+from app.store import NoSpace, Store, StoreUnavailable
 from web.asking import app_of, ask, kept_files, pieces, small_dump, until_over
 
 UPLOADS = "/api/v1/uploads"
@@ -235,6 +236,48 @@ def test_a_report_that_had_no_room_is_made_by_an_empty_part(
     assert send(working, made["upload"], len(dump), b"").status_code == 204
     assert until_over(working, made["id"])["state"] == "done"
     assert files_of(working) == []
+
+
+def test_a_report_that_is_made_already_is_not_made_again(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = small_dump()
+    made = begin(client, len(dump))
+    store = app_of(client).state.services.store
+
+    def is_away(*_: object) -> None:
+        raise StoreUnavailable("the store does not answer")
+
+    with monkeypatch.context() as away:
+        away.setattr(store.uploads, "delete", is_away)
+        assert send(client, made["upload"], 0, dump).status_code == 503
+    assert client.get(f"{REPORTS}/{made['id']}").json()["state"] == "queued"
+    assert send(client, made["upload"], len(dump), b"").status_code == 204
+    assert files_of(client) == []
+    assert store.jobs.count_open() == 1
+
+
+def test_of_two_servers_with_the_last_part_one_makes_the_report(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = small_dump()
+    made = begin(client, len(dump))
+    reports = app_of(client).state.services.store.reports
+    create_as = reports.create_as
+
+    def second(*given: Any, **named: Any) -> Any:
+        # The other server is quicker with the very same report.
+        monkeypatch.setattr(reports, "create_as", create_as)
+        taken = app_of(client).state.services.store.uploads.take(key)
+        files = (replace(given[1].files[0], data=taken),)
+        create_as(given[0], replace(given[1], files=files), **named)
+        return create_as(*given, **named)
+
+    key = app_of(client).state.services.store.uploads.find(made["upload"].rpartition("/")[2]).key
+    monkeypatch.setattr(reports, "create_as", second)
+    assert send(client, made["upload"], 0, dump).status_code == 204
+    assert app_of(client).state.services.store.jobs.count_open() == 1
+    assert len(kept_files(client)) == 1
 
 
 def test_nothing_grows_behind_an_upload_that_is_gone(client: TestClient) -> None:

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from app.settings import Settings
+from app.store import ReportRow
 from app.web import create_app
 from replay.fake_toolchain import CHECK, dies, make_toolchain
-from web.asking import until_over
+from web.asking import app_of, until_over
 
 SAMPLE = Path(__file__).parents[2] / "sample_dumps" / "pipeliner_crash_plain_dump"
 HTML = {"accept": "text/html"}
@@ -108,3 +110,29 @@ def test_nothing_asked_is_refused(compiling: TestClient) -> None:
     answer = compiling.post(f"{path}/replay", data={"ask": "other"}, headers=HTML)
     assert answer.status_code == 400
     assert "Nothing was asked for" in answer.text
+
+
+def test_a_replay_waits_for_room_in_the_queue_like_any_upload(compiling: TestClient) -> None:
+    path = sent(compiling)
+    services = app_of(compiling).state.services
+    full = replace(services.settings, max_open_jobs=0)
+    app_of(compiling).state.services = replace(services, settings=full)
+    answer = compiling.post(f"{path}/replay", data={"ask": "prove"}, headers=HTML)
+    assert answer.status_code == 503
+    assert services.store.jobs.count_open() == 0
+
+
+def test_a_report_that_goes_meanwhile_is_not_compiled(
+    compiling: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sent(compiling)
+    reports = app_of(compiling).state.services.store.reports
+    create_replay = reports.create_replay
+
+    def too_late(source: ReportRow, *given: Any, **named: Any) -> Any:
+        assert reports.delete(source.key)
+        return create_replay(source, *given, **named)
+
+    monkeypatch.setattr(reports, "create_replay", too_late)
+    answer = compiling.post(f"{path}/replay", data={"ask": "prove"}, headers=HTML)
+    assert answer.status_code == 410
