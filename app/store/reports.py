@@ -297,11 +297,13 @@ class Reports:
     def delete(self, key: str) -> bool:
         """Forget a report with its shares, its jobs, and every blob that nothing else holds."""
         with self._engine.begin() as connection:
+            # As those do who work at a job: its row is locked before the report's.
+            _lock_jobs(connection, [key])
+            # Who makes a share of it is waited for, or is told that it is gone.
+            connection.execute(select(report.c.key).where(report.c.key == key).with_for_update())
             shares = select(share.c.report_key).where(share.c.parent_key == key)
             keys = [key, *connection.scalars(shares).all()]
-            # As those do who work at a job: its row is locked before the report's.
-            jobs = select(job.c.id).where(job.c.report_key.in_(keys)).order_by(job.c.id)
-            connection.execute(jobs.with_for_update())
+            _lock_jobs(connection, keys)
             held = connection.scalars(
                 select(attachment.c.blob).where(attachment.c.report_key.in_(keys))
             ).all()
@@ -351,6 +353,11 @@ def _unless_gone() -> Generator[None]:
         yield
     except IntegrityError as error:
         raise NotFound("the report was deleted meanwhile") from error
+
+
+def _lock_jobs(connection: Connection, keys: list[str]) -> None:
+    jobs = select(job.c.id).where(job.c.report_key.in_(keys)).order_by(job.c.id)
+    connection.execute(jobs.with_for_update())
 
 
 def _note_gone(connection: Connection, keys: list[str]) -> None:

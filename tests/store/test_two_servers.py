@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from app.store import Incoming, NewReport, Question, ReceivedFile, Secrets, Store, hash_of
+from app.errors import NotFound
+from app.store import (
+    Incoming,
+    NewReport,
+    NewShare,
+    Question,
+    ReceivedFile,
+    Secrets,
+    Store,
+    hash_of,
+    reports,
+)
 from store.conftest import Place
 
 
@@ -146,6 +157,38 @@ def test_many_uploads_and_deletions_of_the_same_bytes(pair: tuple[Store, Store])
     assert wrong == []
     pair[0].ledger.sweep(grace_s=0)
     assert list(pair[0].blobs.kept()) == []
+
+
+def test_no_share_outlives_the_report_that_is_deleted_meanwhile(
+    pair: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = pair
+    parent = hash_of(create(a, b"dump").report_id)
+    named = Gate(monkeypatch, reports, "_new_job")
+    made: list[Secrets] = []
+    wish = NewShare(parent, "dump", {"redact": True}, None)
+    sharing = threading.Thread(target=lambda: made.append(a.reports.create_share(wish, now=2.0)))
+    sharing.start()
+    # The row of the share is written and not committed.
+    assert named.reached.wait(30)
+    deleting = threading.Thread(target=lambda: b.reports.delete(parent))
+    deleting.start()
+    deleting.join(0.5)
+    assert deleting.is_alive()
+    named.opened.set()
+    for thread in (sharing, deleting):
+        thread.join(30)
+    assert b.reports.find(made[0].report_id) is None
+    assert b.upkeep.stats().reports == {}
+
+
+def test_a_report_that_is_gone_cannot_be_shared(pair: tuple[Store, Store]) -> None:
+    a, b = pair
+    parent = hash_of(create(a, b"dump").report_id)
+    assert b.reports.delete(parent)
+    with pytest.raises(NotFound):
+        a.reports.create_share(NewShare(parent, "dump", {"redact": True}, None), now=2.0)
+    assert b.upkeep.stats().reports == {}
 
 
 def test_what_a_crash_left_goes_after_its_grace(pair: tuple[Store, Store]) -> None:
