@@ -125,6 +125,9 @@ class _Forked:
     def __init__(self, orders: int, log: int, words: int, life: socket.socket) -> None:
         self._orders = orders
         self._life = life
+        # Not `select`, which knows no descriptor above 1023: a server may have many connections.
+        self._heard = select.poll()
+        self._heard.register(life, select.POLLIN)
         self._told = b""
         self._is_over = False
         self.log = log
@@ -135,7 +138,7 @@ class _Forked:
         give(orders, pipe)
 
     def has_ended(self) -> bool:
-        while not self._is_over and select.select([self._life], [], [], 0)[0]:
+        while not self._is_over and self._heard.poll(0):
             self._hear()
         return self._is_over
 

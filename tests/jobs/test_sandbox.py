@@ -1,10 +1,12 @@
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +213,26 @@ class TestForkServer:
         stop.set()
         thread.join(10)
         assert not thread.is_alive()
+
+    def test_the_end_of_a_child_is_seen_among_many_connections(
+        self, fork_server: ForkServer, tmp_path: Path
+    ) -> None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+        with ExitStack() as connections:
+            connections.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+            # More of them than `select` knows.
+            while connections.enter_context(open(os.devnull)).fileno() < 1024:
+                pass
+            outcome = run_child(
+                "child_targets:answer",
+                {"value": 1},
+                limits=LIMITS,
+                folder=tmp_path,
+                paths=[HERE],
+                server=fork_server,
+            )
+        assert outcome.ending is Ending.OK
 
     def test_many_at_once_are_kept_apart(self, fork_server: ForkServer, tmp_path: Path) -> None:
         found: dict[int, Any] = {}
