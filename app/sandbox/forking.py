@@ -89,7 +89,7 @@ class _Server:
             if child == 0:
                 _become_child(json.loads(request)["folder"], (orders, log, words), server)
             self._lives[child] = life
-            life.send(f"{child}\n".encode())
+            _tell(life, child)
             self._selector.register(life, selectors.EVENT_READ, lambda: self._end(child))
         for fd in (orders, log, words):
             os.close(fd)
@@ -120,12 +120,16 @@ class _Server:
             life = self._lives.pop(child)
             if life.fileno() in self._selector.get_map():
                 self._selector.unregister(life)
-            try:
-                life.send(f"{status}\n".encode())
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # nobody wants to know any more
+            _tell(life, status)
             life.close()
         return True
+
+
+def _tell(life: socket.socket, number: int) -> None:
+    try:
+        life.send(f"{number}\n".encode())
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # nobody wants to know any more
 
 
 def _only_ring(number: int, frame: FrameType | None) -> None:

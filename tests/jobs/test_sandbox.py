@@ -234,6 +234,20 @@ class TestForkServer:
             )
         assert outcome.ending is Ending.OK
 
+    def test_a_child_that_is_wanted_no_longer_before_it_is_there_ends_alone(
+        self, tmp_path: Path
+    ) -> None:
+        server = ForkServer(["app.jobs.analysis"])
+        try:
+            with server.fork(tmp_path) as other:
+                # Modules are still being loaded.
+                with server.fork(tmp_path):
+                    pass
+                assert self.call(server, tmp_path, "answer", value=1).result["value"] == 1
+                assert not other.has_ended()
+        finally:
+            server.close()
+
     def test_many_at_once_are_kept_apart(self, fork_server: ForkServer, tmp_path: Path) -> None:
         found: dict[int, Any] = {}
 
