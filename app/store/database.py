@@ -55,7 +55,8 @@ def open_database(place: Path | str) -> Engine:
 
     Every transaction on SQLite takes the write lock at its start: readers go through connections
     of their own (`reading`), and a transaction that reads before it writes can then never find the
-    database changed in between.
+    database changed in between. What a statement was to store, which may be words of a dump, is in
+    no error and so in no log.
 
     Raises:
         UsageError: the address is none of SQLite or PostgreSQL, or the schema is a newer one.
@@ -63,7 +64,7 @@ def open_database(place: Path | str) -> Engine:
     """
     url = _url_of(place)
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url)
+        engine = create_engine(url, hide_parameters=True)
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _take_write_lock)
     else:
@@ -152,7 +153,11 @@ def _postgresql(url: URL) -> Engine:
     try:
         # As many connections as threads ask for: nobody waits for one without an end.
         return create_engine(
-            url, pool_pre_ping=True, max_overflow=-1, connect_args=arguments | dict(url.query)
+            url,
+            pool_pre_ping=True,
+            max_overflow=-1,
+            connect_args=arguments | dict(url.query),
+            hide_parameters=True,
         )
     except ModuleNotFoundError as error:
         raise UsageError(
