@@ -188,7 +188,7 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
     if _is_run_time(cause):
         return _Pass(None, "likely", "the message is of a program that was running")
     return (
-        _by_frame(cause)
+        _by_frame(cause, last)
         or _by_words(cause)
         or _by_circle(cause, module)
         or _after_the_newest_text(cause, last)
@@ -224,7 +224,7 @@ def _stated(cause: CheckFailure) -> _Pass | None:
     return None
 
 
-def _by_frame(cause: CheckFailure) -> _Pass | None:
+def _by_frame(cause: CheckFailure, last: DumpName | None) -> _Pass | None:
     """The pass whose code stands innermost on the stack."""
     for frame in cause.stack:
         found = _RUNS.search(frame)
@@ -232,8 +232,14 @@ def _by_frame(cause: CheckFailure) -> _Pass | None:
             continue
         stem = _HUMP.sub("_", found["class"]).lower()
         names = knowledge.passes_of_file(f"{stem}.cc")
-        if names:
+        if len(names) == 1:
             return _Pass(names[0], "likely", f"the frame {found[0]} belongs to it")
+        if last is not None and last.before in names:
+            how = f"the frame {found[0]} belongs to it and the newest dump says it was next in line"
+            return _Pass(last.before, "likely", how)
+        if names:
+            how = f"the frame {found[0]} belongs to {' or '.join(names)}"
+            return _Pass(names[0], "possible", how)
         how = f"the frame {found[0]} is of a pass that no table lists; it is called like its class"
         return _Pass(stem.replace("_", "-"), "possible", how)
     return None
