@@ -26,6 +26,7 @@ from app.store import (
     ReportKeys,
     UploadRow,
     Uploads,
+    hash_of,
     secrets_of,
 )
 from app.web.body import body_pieces
@@ -119,7 +120,7 @@ async def create(
     words = _words_from(metadata)
     wish = wish_from({word: words.get(word, "") for word in WORDS})
     sender = sender_of(request)
-    await run_in_threadpool(_check_open, services, sender)
+    await run_in_threadpool(_check_open, services, sender, 1)
     if known is not None:
         await run_in_threadpool(services.store.reports.check_quota, known, adding=size)
     secrets, keys = secrets_of(known)
@@ -133,9 +134,7 @@ async def create(
         "keys": asdict(keys),
     }
     expires = time.time() + _LIVES_S
-    upload_id = await run_in_threadpool(
-        services.store.uploads.create, size, kept, expires=expires, sender=sender
-    )
+    upload_id = await run_in_threadpool(_begin, services, size, kept, expires, sender)
     here = f"{root()}/api/v1/uploads/{upload_id}"
     made = CreatedUpload(
         upload=here,
@@ -257,9 +256,21 @@ def _append(uploads: Uploads, key: str, data: bytes, at: int) -> None:
         )
 
 
-def _check_open(services: Services, sender: str) -> None:
+def _begin(services: Services, size: int, kept: dict[str, Any], expires: float, sender: str) -> str:
+    uploads = services.store.uploads
+    upload_id = uploads.create(size, kept, expires=expires, sender=sender)
+    try:
+        # Others were begun meanwhile, maybe at another server.
+        _check_open(services, sender, 0)
+    except UsageError:
+        uploads.delete(hash_of(upload_id))
+        raise
+    return upload_id
+
+
+def _check_open(services: Services, sender: str, adding: int) -> None:
     most = services.settings.max_open_uploads
-    if services.store.uploads.count_open(sender) >= most:
+    if services.store.uploads.count_open(sender) + adding > most:
         raise too_many(
             f"{most} uploads in parts are open already",
             "End one, give one up with DELETE, or wait: an upload has a day.",

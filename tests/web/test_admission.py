@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -265,6 +266,17 @@ def test_a_sender_may_have_only_so_many_uploads_in_parts(start: Start) -> None:
     gone = client.delete(answers[0].headers["location"], headers={"tus-resumable": "1.0.0"})
     assert gone.status_code == 204
     assert client.post("/api/v1/uploads", headers=headers).status_code == 201
+
+
+def test_many_at_once_begin_no_more_uploads_than_a_sender_may_have(start: Start) -> None:
+    client = start(max_open_uploads=2)
+    begin = {"tus-resumable": "1.0.0", "upload-length": "10"}
+    with ThreadPoolExecutor(12) as senders:
+        answers = senders.map(
+            lambda _: client.post("/api/v1/uploads", headers=begin).status_code, range(12)
+        )
+        assert set(answers) <= {201, 429}
+    assert app_of(client).state.services.store.upkeep.stats().uploads <= 2
 
 
 def test_a_sample_needs_no_token_to_send(start: Start) -> None:
