@@ -6,6 +6,7 @@ for the same without more ado, as matching takes it nearly always; only else are
 Reads nothing on its own.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -90,10 +91,12 @@ def instruction_history(
     line = item.text
     for number in sorted((n for n in texts.changed if 0 < n <= dump), reverse=True):
         text = texts.text(number - 1)
-        if line in text:
+        if _stands_in(text, place.computation, line):
             continue
         after, before = texts.parse(number), texts.parse(number - 1)
         place = _settled(after, place, line)
+        if _holds(before, place, line):
+            continue
         origin, stage = place, _same_name(before, after, place, number)
         if stage is None:
             room -= 2 * len(text)
@@ -116,15 +119,35 @@ def instruction_history(
     )
 
 
+def _stands_in(text: str, computation: str, line: str) -> bool:
+    """Whether a computation of that name holds the line, as a whole one that XLA indented.
+
+    Other computations often hold the same: `%param_0 = f32[8]{0} parameter(0)` stands in most
+    fusions.
+    """
+    at = text.find(f"\n  {line}\n")
+    if at < 0:
+        return False
+    head = re.compile(rf"^(?:ENTRY )?%?{re.escape(computation)} [({{]", re.M).search(text)
+    if head is None:
+        return False
+    end = text.find("\n}", head.end())
+    return text.find(f"\n  {line}\n", head.end(), len(text) if end < 0 else end + 1) >= 0
+
+
 def _find(module: Module, place: _Place) -> Instruction | None:
     computation = module.get(place.computation)
     return None if computation is None else computation.get(place.name)
 
 
+def _holds(module: Module, place: _Place, line: str) -> bool:
+    found = _find(module, place)
+    return found is not None and found.text == line
+
+
 def _settled(module: Module, place: _Place, line: str) -> _Place:
     """The place in this text: the computation may have got another name since."""
-    found = _find(module, place)
-    if found is not None and found.text == line:
+    if _holds(module, place, line):
         return place
     for computation in module.computations:
         item = computation.get(place.name)

@@ -43,6 +43,34 @@ def test_the_pass_that_made_it_is_named_and_quiet_texts_are_not() -> None:
     assert found.stages[0].line == 6
 
 
+@pytest.mark.parametrize(
+    ("computation", "name", "kind"),
+    [
+        pytest.param("fresh", "p", "made", id="the same line in another computation"),
+        pytest.param("main", "n", "renamed", id="the end of a longer line"),
+        pytest.param("main", "p", "changed", id="the beginning of a longer line"),
+    ],
+)
+def test_the_like_of_a_line_is_not_the_line(computation: str, name: str, kind: str) -> None:
+    both = "{\n  %q = f32[8]{0} parameter(0)\n  ROOT %s = f32[8]{0} sine(%q)\n}\n\n"
+    fresh = "%fresh " + both.replace("%q", "%p")
+    first = text(
+        "mn = f32[8]{0} negate(%p)", "ROOT %r = f32[8]{0} negate(mn)", others="%old " + both
+    )
+    first = first.replace("parameter(0)\n  mn", "parameter(0), sharding={replicated}\n  mn")
+    second = text(
+        "n = f32[8]{0} negate(%p)", "ROOT %r = f32[8]{0} add(n, n)", others="%old " + both + fresh
+    )
+    found = followed([first, second], name, computation=computation)
+    assert [(stage.dump, stage.kind) for stage in found.stages] == [(1, kind)]
+
+
+def test_lines_that_nobody_indented_are_the_same_lines() -> None:
+    texts = [each.replace("\n  ", "\n") for each in (FIRST, FIRST.replace("m\n", "m2\n"))]
+    found = followed(texts, "n")
+    assert (found.stages, found.ending) == ((), "first_text")
+
+
 def test_names_shapes_and_opcodes_are_followed_backwards() -> None:
     renamed = WITH_SUM.replace("%ar", "%all-reduce.7")
     started = text(
