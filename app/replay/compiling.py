@@ -7,6 +7,7 @@ nothing is tried twice here.
 
 import json
 import os
+import re
 import tempfile
 import threading
 import time
@@ -26,6 +27,14 @@ from app.sandbox import Ending, Limits, run_child
 
 # Among the flags that were not given: the dump's own description of its GPU.
 OWN_TARGET = "gpu_target_config.pbtxt"
+# Flags of places on the machine of the original run. A dump may say anything: here they would name
+# what its author wants to be read or written. `xla_run_hlo_passes_starting_from` names a pass.
+_PLACE = re.compile(
+    r"xla_dump_\w*|\w*_(?:dir|directory_path|file|filename|to|denylist_path|table_path)"
+    r"|\w*(?<!_starting)_from"
+)
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+_PLAIN_VALUE = re.compile(r"[^\s\"'\\]*")
 _SCRIPT = "compile_with_jax.py"
 _TARGET = "app.replay.starting:start"
 _MOST_LOG_BYTES = 1 << 20
@@ -128,7 +137,7 @@ def compile_once(
     Args:
         tool: the release to compile with.
         subject: the module, its counts and its target.
-        flags: as the user's run had them; dump flags among them are left out.
+        flags: as the user's run had them; those that name places are left out.
         budget: the limits of the process.
         signature: that of the failure looked for; empty: any failure is `another failure`.
         keep: a folder that takes the log, and XLA's dump of every pass.
@@ -155,10 +164,11 @@ def compile_once(
 
 
 def flags_for(release: str, flags: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The flags that `release` knows, without those of dumps; and the names of the unknown ones."""
-    own = {name: value for name, value in flags.items() if not name.startswith("xla_dump_")}
-    own.pop("xla_gpu_cuda_data_dir", None)  # a place on the machine of the original run
-    dropped = tuple(name for name in own if flag_known_in(name, release) is False)
+    """The flags that `release` knows, without those of places; and the names of unknown ones."""
+    own = {name: value for name, value in flags.items() if not _PLACE.fullmatch(name)}
+    dropped = tuple(
+        name for name in own if not _NAME.fullmatch(name) or flag_known_in(name, release) is False
+    )
     return {name: value for name, value in own.items() if name not in dropped}, dropped
 
 
@@ -311,10 +321,18 @@ def slice_of(devices: int) -> str:
     return f"v5e:{rows}x{columns}"
 
 
+def _quoted(value: str) -> str:
+    """As XLA reads it from a variable as one value (xla/parse_flags_from_env.cc)."""
+    if _PLAIN_VALUE.fullmatch(value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def _environ(
     tool: Toolchain, subject: Subject, flags: Mapping[str, str], folder: Path, keep: Path | None
 ) -> dict[str, str]:
-    words = list(flag_words(flags))
+    words = [f"--{name}={_quoted(value)}" for name, value in flags.items()]
     if tool.ptxas is not None:
         words.append(f"--xla_gpu_cuda_data_dir={tool.ptxas}")
     if subject.backend == "CPU":

@@ -156,6 +156,47 @@ def test_flags_of_dumps_and_of_the_other_machine_are_not_handed_on() -> None:
     assert flags_for("0.4.30", flags) == ({"xla_gpu_autotune_level": "0"}, ())
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "xla_gpu_algorithm_denylist_path",
+        "xla_gpu_dump_autotune_results_to",
+        "xla_gpu_kernel_cache_file",
+        "xla_gpu_load_autotune_results_from",
+        "xla_gpu_per_fusion_autotune_cache_dir",
+        "xla_gpu_pgle_profile_file_or_directory_path",
+        "xla_gpu_target_config_filename",
+    ],
+)
+def test_no_flag_of_a_dump_names_a_file_of_this_machine(name: str) -> None:
+    assert flags_for("0.10.2", {name: "/home/somebody/file"}) == ({}, ())
+
+
+def test_flags_that_only_sound_like_a_file_are_handed_on() -> None:
+    flags = {
+        "xla_hlo_evaluator_use_fast_path": "false",
+        "xla_run_hlo_passes_starting_from": "fusion",
+    }
+    assert flags_for("0.10.2", flags)[0].keys() | flags.keys() == flags.keys()
+    assert "xla_hlo_evaluator_use_fast_path" in flags_for("0.10.2", flags)[0]
+
+
+@pytest.mark.parametrize("value", ["x --xla_dump_to=/d", "x'\" --xla_dump_to=/d", "x\\"])
+def test_a_value_stays_one_value(tmp_path: Path, value: str) -> None:
+    # As XLA reads its variable: between double quotes a backslash stands before what is meant.
+    answers = f"""
+import shlex
+assert shlex.split(os.environ['XLA_FLAGS']) == [{"--xla_backend_extra_options=" + value!r}]
+"""
+    found = attempt(tmp_path, answers, {"xla_backend_extra_options": value})
+    assert found.kind == Kind.COMPILES
+
+
+def test_a_name_that_is_none_is_dropped_and_said() -> None:
+    name = "xla_tpu_x --xla_dump_to"
+    assert flags_for("0.10.2", {name: "/d"}) == ({}, (name,))
+
+
 def test_the_stand_in_is_not_taken_for_the_failure() -> None:
     line = (
         "E1130 09:23:26.256200   12500 cuda_dnn.cc:503] There was an error before creating cudnn "
