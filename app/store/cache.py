@@ -54,7 +54,13 @@ class BlobCache:
             return path
         with self._alone(sha256):
             if not _is_used_now(path):
-                self._make(path, pieces)
+                try:
+                    self._make(path, pieces)
+                except NoSpace:
+                    # The disk is smaller than what the copies may take of it.
+                    if not self._evict(max_bytes=0):
+                        raise
+                    self._make(path, pieces)
                 self.evict()
         return path
 
@@ -64,12 +70,15 @@ class BlobCache:
 
     def evict(self) -> int:
         """Remove what was not used for a day, and the oldest of what is too much; says how many."""
+        return self._evict(max_bytes=self._max_bytes)
+
+    def _evict(self, *, max_bytes: int) -> int:
         now = time.time()
         copies = sorted(_copies_in(self._folder))
         total = sum(size for _, size, _ in copies)
         gone = 0
         for used, size, path in copies:
-            is_due = now - used > _STALE_S or total > self._max_bytes
+            is_due = now - used > _STALE_S or total > max_bytes
             if is_due and now - used > _FRESH_S:
                 path.unlink(missing_ok=True)
                 total -= size

@@ -76,6 +76,20 @@ def test_a_full_disk_is_named(cache: BlobCache, monkeypatch: pytest.MonkeyPatch)
         cache.fetch(DIGEST, lambda: [DATA])
 
 
+def test_a_full_disk_has_room_once_older_copies_are_gone(cache: BlobCache) -> None:
+    for name, seconds in (("old", 5000), ("fresh", 10)):
+        cache.path(name).write_bytes(DATA)
+        age(cache.path(name), seconds)
+
+    def pieces() -> Iterator[bytes]:
+        if cache.path("old").exists():
+            raise OSError(28, "No space left on device")
+        yield DATA
+
+    assert cache.fetch(DIGEST, pieces).read_bytes() == DATA
+    assert cache.path("fresh").exists()
+
+
 def test_the_oldest_go_first_and_fresh_ones_stay(cache: BlobCache) -> None:
     for name, seconds in (("a", 5000), ("b", 4000), ("c", 3000), ("d", 10)):
         cache.path(name).write_bytes(DATA)
