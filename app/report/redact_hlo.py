@@ -7,7 +7,7 @@ library call or a frontend keeps for itself become words. Line ends stay where t
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from app.report.redact_standins import Words
@@ -20,14 +20,17 @@ _DIGITS_KEPT = 2
 _DIGITS_PLAIN = 3
 _MOST_DIGITS = 20
 _HOLDER = compile_pattern(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"'{])")
-# A text never breaks a line within a string. XLA quotes twice; what quotes a line of it may not.
-_STRING = compile_pattern(r'"(?:[^"\\\n]++|\\[^\n])*+"|\'(?:[^\'\\\n]++|\\[^\n])*+\'')
-_ANY_STRING = compile_pattern(
-    r'(op_name=)?"((?:[^"\\\n]++|\\[^\n])*+)"|(?<![A-Za-z0-9])b?\'((?:[^\'\\\n]++|\\[^\n])*+)\''
-)
+# What stands in a string up to its end: a text never breaks a line within one. XLA quotes twice;
+# what quotes a line of it may not.
+_BODIES = {
+    '"': compile_pattern(r'(?:[^"\\\n]++|\\[^\n])*+'),
+    "'": compile_pattern(r"(?:[^'\\\n]++|\\[^\n])*+"),
+}
+_OPENING = compile_pattern(r'(op_name=)?"|(?<![A-Za-z0-9])b?\'')
+_QUOTE = compile_pattern("[\"']")
 _LONG = 256
 _BASE64 = compile_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
-_ENTRY = compile_pattern(r'([\w.$-]+)=("(?:[^"\\\n]++|\\[^\n])*+"|\'(?:[^\'\\\n]++|\\[^\n])*+\')')
+_KEY = compile_pattern(r"(?<![\w.$-])([\w.$-]++)=(?=[\"'])")
 # Keys of attributes that XLA, JAX and Shardy write themselves, in `frontend_attributes`.
 _OWN_KEY = compile_pattern(
     r"_?xla[._]\w.*|sdy\..*|_scheduling.*|mhlo\..*|inlineable|fingerprint_.*"
@@ -62,13 +65,17 @@ class Payloads:
 
     def _replace_long_strings(self, text: str) -> str:
         kept: list[str] = []
-        done = 0
-        for match in _ANY_STRING.finditer(text):
-            if match.end() - match.start() > _LONG and not match[1]:
-                inner = match[2] if match[2] is not None else match[3]
-                at = text.index(inner, match.start())
-                kept += [text[done:at], self._payload(inner), text[at + len(inner) : match.end()]]
-                done = match.end()
+        done = at = 0
+        strings = _Strings(text)
+        while (match := _OPENING.search(text, at)) is not None:
+            start = at = match.end()
+            end = strings.end(start - 1)
+            if end is None:
+                continue
+            at = end
+            if end - match.start() > _LONG and not match[1]:
+                kept += [text[done:start], self._payload(text[start : end - 1])]
+                done = end - 1
         return "".join(kept) + text[done:] if kept else text
 
     # ---- constants -----------------------------------------------------------------------------
@@ -127,7 +134,7 @@ class Payloads:
 
     def _held(self, key: str, value: str) -> str:
         if key == "frontend_attributes":
-            return _ENTRY.sub(self._entry, value)
+            return self._entries(value)
         if value.startswith(('"', "'")):
             return self._quoted(value)
         changed = self._json(value)
@@ -137,12 +144,11 @@ class Payloads:
         """JSON that is none, as in a line that was cut: its strings one by one, the rest goes."""
         kept: list[str] = []
         done = 0
-        for match in _STRING.finditer(value):
-            is_key = value.startswith(":", match.end())
-            quote = match[0][0]
-            shown = match[0] if is_key else f"{quote}{self._value(match[0][1:-1])}{quote}"
-            kept += [value[done : match.start()], shown]
-            done = match.end()
+        for start, end in _Strings(value).all():
+            quote, inner = value[start], value[start + 1 : end - 1]
+            shown = inner if value.startswith(":", end) else self._value(inner)
+            kept.append(f"{value[done:start]}{quote}{shown}{quote}")
+            done = end
         rest = value[done:]
         return "".join(kept) + rest.partition('"')[0] + ("\u2026" if '"' in rest else "")
 
@@ -172,12 +178,22 @@ class Payloads:
             return None
         return text if changed == held else json.dumps(changed, separators=(",", ":"))
 
-    def _entry(self, match: re.Match[str]) -> str:
-        key, value = match[1], match[2]
-        if _OWN_KEY.fullmatch(key) and len(value) <= _MAX_OWN_VALUE:
-            return match[0]
-        changed = self._value(value[1:-1])
-        return match[0] if changed == value[1:-1] else f"{key}={value[0]}{changed}{value[0]}"
+    def _entries(self, value: str) -> str:
+        kept: list[str] = []
+        done = 0
+        strings = _Strings(value)
+        for match in _KEY.finditer(value):
+            start = match.end()
+            end = strings.end(start) if match.start() >= done else None
+            if end is not None:
+                kept += [value[done:start], self._entry(match[1], value[start:end])]
+                done = end
+        return "".join(kept) + value[done:]
+
+    def _entry(self, key: str, string: str) -> str:
+        if _OWN_KEY.fullmatch(key) and len(string) <= _MAX_OWN_VALUE:
+            return string
+        return f"{string[0]}{self._value(string[1:-1])}{string[0]}"
 
     def _value(self, value: str) -> str:
         return value if _PLAIN_VALUE.fullmatch(value) else self._payload(value)
@@ -204,6 +220,37 @@ def _is_power_of_two(value: float) -> bool:
     return abs(numerator) == 1 and denominator & (denominator - 1) == 0
 
 
+class _Strings:
+    """Where the strings of a text end. A line in which one does not end is read once for it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # Of a string that does not end: up to there every other quote like its own is escaped, so
+        # that none which begins at one of them ends either.
+        self._open = {'"': 0, "'": 0}
+
+    def end(self, start: int) -> int | None:
+        """Behind the string whose first quote stands at `start`; None if its line ends first."""
+        quote = self._text[start]
+        if start < self._open[quote]:
+            return None
+        body = _BODIES[quote].match(self._text, start + 1)
+        end = body.end() if body else start + 1
+        if self._text.startswith(quote, end):
+            return end + 1
+        self._open[quote] = end
+        return None
+
+    def all(self) -> Iterator[tuple[int, int]]:
+        """Where each begins and ends."""
+        at = 0
+        while (match := _QUOTE.search(self._text, at)) is not None:
+            end = self.end(match.start())
+            at = match.end() if end is None else end
+            if end is not None:
+                yield match.start(), end
+
+
 _BRACKETS = compile_pattern(r"[(){}\"'\n]")
 
 
@@ -213,16 +260,17 @@ def _end_of_literal(text: str, start: int) -> int:
     A literal may go over many lines, but only within braces.
     """
     depth, braces, at = 1, 0, start
+    strings = _Strings(text)
     while (match := _BRACKETS.search(text, at)) is not None:
         sign, at = match[0], match.end()
         if sign in "\"'":
-            string = _STRING.match(text, match.start())
-            if string is None:
+            end = strings.end(match.start())
+            if end is None:
                 # An apostrophe may stand for itself.
                 if sign == "'":
                     continue
                 return len(text)
-            at = string.end()
+            at = end
         elif sign == "\n":
             if not braces:
                 return match.start()
@@ -237,19 +285,19 @@ def _end_of_literal(text: str, start: int) -> int:
 
 def _end_of_value(text: str, start: int) -> int:
     """Where the string or the braces end that begin at `start`; the line's end if they do not."""
+    strings = _Strings(text)
     if text[start] in "\"'":
-        string = _STRING.match(text, start)
-        return string.end() if string else _line_end(text, start)
+        return strings.end(start) or _line_end(text, start)
     depth, at = 0, start
     while (match := _BRACKETS.search(text, at)) is not None:
         sign, at = match[0], match.end()
         if sign in "\"'":
-            string = _STRING.match(text, match.start())
-            if string is None:
+            end = strings.end(match.start())
+            if end is None:
                 if sign == "'":
                     continue
                 break
-            at = string.end()
+            at = end
         elif sign == "\n":
             break
         elif sign in "{}":

@@ -294,10 +294,22 @@ def test_any_text_keeps_its_lines(text: str) -> None:
      "opaque={", "\\\\a", "a:/", "a.", "A_KEY=", "op_name=\"", "{", "home/a/", "FunctionNames\n",
      "KEY_", "A_B=", "USER_", "on host a", "projects/a/", "a-b.", "--a-", "--a-b=c ", "a_key=",
      "[a:12] ", "PRIVATE KEY-----a\n", "aA1234", "source_file=\"a/", "a/b.py", "x.py/", "\\", "'",
-     "b'", " constant('", "//a/", "<", "NODELIST=a[0-99]", "arn:", "to a:1234 ", "eyJ", "-a"],
+     "b'", " constant('", "//a/", "<", "NODELIST=a[0-99]", "arn:", "to a:1234 ", "eyJ", "-a",
+     '\\"', "\\'"],
 )  # fmt: skip
 def test_time_grows_with_the_text(unit: str) -> None:
     text = unit * (200_000 // len(unit))
     started = time.process_time()
     shown(text, Choice(op_names=True, source=True))
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("unit", ['\\"', "\\'", "'", "a"])
+@pytest.mark.parametrize(
+    "before", [" constant(", " constant({", "backend_config={", 'frontend_attributes={a="']
+)
+def test_time_grows_with_what_holds_strings(before: str, unit: str) -> None:
+    text = before + unit * (100_000 // len(unit))
+    started = time.process_time()
+    shown(text, Choice())
     assert time.process_time() - started < 5
