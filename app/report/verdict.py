@@ -152,11 +152,11 @@ def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
 
 
 def _flags_to_try(finding: Finding) -> tuple[str, ...]:
-    """The flags of the first workaround that has any and did not fail when it was tried."""
-    for workaround in finding.workarounds:
-        if workaround.flags and workaround.verified is not False:
-            return workaround.flags
-    return ()
+    """The flags of the first workaround that was tried and works, else of the first untried one."""
+    open_ = [each for each in finding.workarounds if each.flags and each.verified is not False]
+    proved = (each for each in open_ if each.verified)
+    chosen = next(proved, open_[0] if open_ else None)
+    return chosen.flags if chosen else ()
 
 
 def culprit_text(culprit: Culprit) -> str:

@@ -16,6 +16,7 @@ from app.report.markdown import report_markdown
 from app.report.redact import Choice, Redactor
 from app.report.terminal import print_report
 from app.report.terminal_experiments import print_replay
+from app.report.verdict import verdict_of
 
 HOSTILE = "</script><img src=x> [x](http://evil)"
 REPLAY = Replay(
@@ -91,6 +92,21 @@ def test_what_costs_much_more_than_the_leanest_is_told() -> None:
     assert heavy.notes[0] == "2.0 times the work of the leanest variant here"
     assert (heavy.work, heavy.peak) == ("at least 4.1 MFLOP", "1 B (estimate)")
     assert "xla_c" in heavy.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "shown"), [((None, True), 1), ((False, None), 1), ((None, None), 0)]
+)
+def test_what_works_is_to_be_tried_before_what_nobody_tried(
+    verdicts: tuple[bool | None, ...], shown: int
+) -> None:
+    advice = tuple(
+        Workaround(text="t", flags=(f"--xla_{number}=false",), verified=verdict)
+        for number, verdict in enumerate(verdicts)
+    )
+    finding = msgspec.structs.replace(REPORT.findings[0], workarounds=advice)
+    verdict = verdict_of(msgspec.structs.replace(REPORT, findings=(finding,)))
+    assert verdict.flags == advice[shown].flags
 
 
 def test_unknown_flags_and_the_time_that_was_up_are_told() -> None:
