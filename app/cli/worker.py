@@ -5,9 +5,11 @@ such as more than one process may use: given by address, and the same for all.
 """
 
 import argparse
+import logging
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -17,7 +19,11 @@ from app.errors import UsageError
 from app.jobs.choice import broker_workers, runner_for
 from app.logs import configure
 from app.settings import Settings
-from app.store import Store
+from app.store import Store, StoreUnavailable
+
+_LOG = logging.getLogger(__name__)
+
+_DROP_COPIES_S = 600.0
 
 
 def add_parser(commands: Commands) -> None:
@@ -47,7 +53,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _setting(stopping))
-    with Store.of(settings) as store:
+    with Store.of(settings) as store, _copies_dropped(store, stopping):
         if settings.broker_url:
             workers = broker_workers(settings)
             print("hloscope works for the broker", flush=True)
@@ -59,6 +65,26 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         stopping.wait()
         runner.stop()
     return 0
+
+
+@contextmanager
+def _copies_dropped(store: Store, stopping: threading.Event) -> Generator[None]:
+    """Drop this machine's copies of what was deleted until `stopping` is set."""
+
+    def drop() -> None:
+        while not stopping.wait(_DROP_COPIES_S):
+            try:
+                store.ledger.drop_copies()
+            except StoreUnavailable as error:
+                _LOG.warning("copies of what was deleted are left for now: %s", error)
+
+    thread = threading.Thread(target=drop, name="copies", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
 
 
 def _setting(event: threading.Event) -> Callable[[int, FrameType | None], None]:

@@ -1,9 +1,9 @@
 """Works at claimed jobs, one disposable child each, and writes down how they ended.
 
-What claims the jobs stands elsewhere: threads of this process (`local`), or tasks of a broker
-(`tasks`). A database that is away for a while costs a job nothing: its child works on, and its end
-is written when the database is back. What is written is fenced, so a job that was taken away
-meanwhile is left alone.
+What claims the jobs stands elsewhere: threads of this process (`local`), or slots of a broker's
+worker (`celery_worker`). A database that is away for a while costs a job nothing: its child works
+on, and its end is written when the database is back. What is written is fenced, so a job that was
+taken away meanwhile is left alone.
 """
 
 import logging

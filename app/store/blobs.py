@@ -230,9 +230,17 @@ class Blobs:
 
     def delete(self, sha256: str) -> None:
         """Forget a blob; does nothing where it is not."""
+        self.drop_copy(sha256)
+        self._delete(_name(sha256))
+
+    def copies(self) -> tuple[str, ...]:
+        """The digests of the blobs of which this machine has copies, in no order."""
+        return () if self._cache is None else self._cache.digests()
+
+    def drop_copy(self, sha256: str) -> None:
+        """Remove this machine's copy of a blob; does nothing where it has none."""
         if self._cache is not None:
             self._cache.drop(sha256)
-        self._delete(_name(sha256))
 
     def listed(self) -> Iterator[KeptBlob]:
         """All blobs, in no order."""

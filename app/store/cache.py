@@ -64,6 +64,10 @@ class BlobCache:
                 self.evict()
         return path
 
+    def digests(self) -> tuple[str, ...]:
+        """Of which blobs there are copies, in no order."""
+        return tuple(path.name for _, _, path in _copies_in(self._folder))
+
     def drop(self, sha256: str) -> None:
         """Forget a copy; whoever has it open reads on."""
         self.path(sha256).unlink(missing_ok=True)

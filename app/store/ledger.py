@@ -88,7 +88,20 @@ class Ledger:
         gone = self.drop(self._unnamed(None))
         for batch in self._until_closing(_batches(self._blobs.listed(), _BATCH)):
             gone += self._sweep_unknown(batch, before=self._clock() - grace_s)
+        self.drop_copies()
         return Swept(gone, self._blobs.tidy(older_than_s=grace_s))
+
+    def drop_copies(self) -> int:
+        """Remove this machine's copies of blobs that another process deleted; says how many."""
+        gone = 0
+        for batch in _batches(iter(self._blobs.copies()), _BATCH):
+            with self._reading.connect() as connection:
+                known = connection.scalars(select(blob.c.sha256).where(blob.c.sha256.in_(batch)))
+                deleted = set(batch).difference(known)
+            for digest in deleted:
+                self._blobs.drop_copy(digest)
+            gone += len(deleted)
+        return gone
 
     def drop_pins(self) -> None:
         """Take off all pins, for a caller who knows that nobody is about to name a blob."""

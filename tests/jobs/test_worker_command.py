@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from app.store import NewReport, Question, ReceivedFile, ReportRow, Secrets, Store
+from app.cli import worker as worker_command
+from app.store import NewReport, Question, ReceivedFile, ReportRow, Secrets, Store, StoreUnavailable
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "import sys; from app.cli.main import main; sys.exit(main(['worker', *sys.argv[1:]]))"
@@ -102,3 +104,21 @@ def test_it_says_what_is_wrong_with_what_it_was_given(tmp_path: Path) -> None:
         process = run_worker(f"--data={tmp_path}", *options)
         output, _ = process.communicate(timeout=60)
         assert (process.returncode, said in output) == (2, True), output
+
+
+def test_it_drops_copies_of_what_was_deleted_again_and_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = threading.Semaphore(0)
+
+    def away_at_first() -> int:
+        looks.release()
+        raise StoreUnavailable("the database does not answer")
+
+    monkeypatch.setattr(worker_command, "_DROP_COPIES_S", 0.01)
+    monkeypatch.setattr(store.ledger, "drop_copies", away_at_first)
+    stopping = threading.Event()
+    with worker_command._copies_dropped(store, stopping):
+        assert looks.acquire(timeout=10)
+        assert looks.acquire(timeout=10)
+    assert stopping.is_set()

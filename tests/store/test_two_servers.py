@@ -191,6 +191,18 @@ def test_a_report_that_is_gone_cannot_be_shared(pair: tuple[Store, Store]) -> No
     assert b.upkeep.stats().reports == {}
 
 
+def test_no_copy_of_what_another_deleted_stays(pair: tuple[Store, Store]) -> None:
+    a, b = pair
+    gone, kept = create(a, b"gone"), create(a, b"kept")
+    copies = [bytes_of(b, each) for each in (gone, kept)]
+    assert copies == [b"gone", b"kept"]
+    assert a.reports.delete(hash_of(gone.report_id))
+    assert b.ledger.drop_copies() == 1
+    row = b.reports.find(kept.report_id)
+    assert row is not None
+    assert b.blobs.copies() == (row.sha256,)
+
+
 def test_what_a_crash_left_goes_after_its_grace(pair: tuple[Store, Store]) -> None:
     a, b = pair
     a.blobs.keep(received(a, b"of no row"))
