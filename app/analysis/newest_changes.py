@@ -17,7 +17,8 @@ from hlo_parser import Instruction, Module
 
 # They only hand values on.
 _PLAIN = frozenset("parameter constant tuple get-tuple-element bitcast".split())
-# Words in the name of a pass, and the opcodes that it works on; longer words first.
+# Words in the name of a pass, and the opcodes that it works on; longer words first. They are whole
+# words: a converter, or a conversion to command buffers, is of no opcode.
 _WORKS_ON: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("select-and-scatter", ("select-and-scatter",)),
     ("dynamic-update-slice", ("dynamic-update-slice",)),
@@ -28,7 +29,9 @@ _WORKS_ON: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("reduce-scatter", ("reduce-scatter",)),
     ("reduce-window", ("reduce-window",)),
     ("rng-bit-generator", ("rng-bit-generator",)),
+    ("fp-conversion", ("convert",)),
     ("custom-call", ("custom-call",)),
+    ("convolution", ("convolution",)),
     ("all-to-all", ("all-to-all",)),
     ("all-gather", ("all-gather",)),
     ("all-reduce", ("all-reduce",)),
@@ -95,8 +98,8 @@ def opcodes_of_pass(name: str) -> tuple[str, ...]:
     rest = name.replace("_", "-")
     found: dict[str, None] = {}
     for words, opcodes in _WORKS_ON:
-        if words in rest:
-            rest = rest.replace(words, " ")
+        rest, count = re.subn(rf"(?<![a-z0-9]){words}s?(?![a-z0-9])", " ", rest)
+        if count:
             found.update(dict.fromkeys(opcodes))
     return tuple(found)
 

@@ -49,6 +49,11 @@ def test_as_many_as_are_asked_for() -> None:
         ("while-loop-all-reduce-code-motion", ("all-reduce", "while")),
         ("dynamic-index-splitter", ()),
         ("algsimp", ()),
+        ("cudnn_pad_for_convolutions", ("convolution",)),
+        ("simplify-fp-conversions", ("convert",)),
+        ("command-buffer-conversion", ()),
+        ("async-to-sync-converter", ()),
+        ("dot_dimension_sorter", ("dot",)),
     ],
 )
 def test_the_name_of_a_pass_says_what_it_works_on(name: str, opcodes: tuple[str, ...]) -> None:
