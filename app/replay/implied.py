@@ -27,7 +27,7 @@ def implied_flags(
 ) -> dict[str, str]:
     """Flags that must have been on, as far as `release` has them."""
     passes = {name.after for name in names if name.after}
-    if failure is not None and failure.pass_:
+    if failure is not None and failure.pass_ and failure.confidence in ("certain", "likely"):
         passes.add(failure.pass_)
     flags = {_FLAGS[name]: "true" for name in sorted(passes) if name in _FLAGS}
     return {name: value for name, value in flags.items() if flag_known_in(name, release)}

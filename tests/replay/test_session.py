@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.model.dump import DumpContents
 from app.model.experiments import Effects, Experiment
-from app.model.report import Report
+from app.model.report import Confidence, Report
 from app.replay.compiling import Attempt
 from app.replay.implied import implied_flags, untimed_flags
 from app.replay.recording import changed_words
@@ -135,6 +136,17 @@ def test_flags_implied_are_those_that_the_release_has(
     names = [dump.name for dump in analysis[1].modules[0].dumps]
     assert implied_flags(names, None, "0.4.28") == {}
     assert "xla_gpu_autotune_level" in untimed_flags("0.4.30")
+
+
+@pytest.mark.parametrize(("confidence", "is_implied"), [("likely", True), ("possible", False)])
+def test_a_pass_that_only_may_have_run_implies_no_flag(
+    analysis: tuple[Report, DumpContents], confidence: Confidence, is_implied: bool
+) -> None:
+    assert analysis[0].failure is not None
+    failure = msgspec.structs.replace(analysis[0].failure, confidence=confidence)
+    assert ("xla_gpu_enable_pipelined_all_gather" in implied_flags((), failure, "0.4.30")) is (
+        is_implied
+    )
 
 
 def test_changes_are_told_with_what_was_left_out() -> None:
