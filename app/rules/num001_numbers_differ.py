@@ -72,8 +72,9 @@ def _how_far(_: Facts, named: tuple[Named, ...]) -> tuple[str, ...]:
     roles = {item.culprit.role for item in named}
     if "made for the operation in the message" in roles:
         return (
-            "JAX ran the program again, operation by operation, and named the first bad one; of "
-            "several instructions made for that operation the traceback's line tells which.",
+            "JAX ran single operations (of a compiled program, once it had run as a whole) and "
+            "named the first bad one; of several instructions made for that operation the "
+            "traceback's line tells which.",
         )
     return (
         "No single operation is named: JAX names one only where it could run the program again, "
