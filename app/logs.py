@@ -17,7 +17,7 @@ _SECRETS = (
     (re.compile(r"hloscope_[0-9A-Za-z]{8,}"), "hloscope_***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"',]+"), r"\1 ***"),
     (re.compile(r"/(r|reports|uploads)/[A-Za-z0-9_-]{32}(?![A-Za-z0-9_-])"), r"/\1/***"),
-    (re.compile(r"://[^/\s:@]+:[^/\s@]+@"), "://***@"),
+    (re.compile(r"://[^/\s:@]*:[^/\s]+@"), "://***@"),
 )
 _JOB = re.compile(r"\bjob (\d+)\b")
 _PLAIN = "%(asctime)s %(levelname)s %(message)s"

@@ -198,6 +198,9 @@ class TestLog:
             (f"GET /r/{'x' * 32}/source", "GET /r/***/source"),
             (f"/api/v1/reports/{'x' * 32}", "/api/v1/reports/***"),
             ("postgresql://me:secret@db/x", "postgresql://***@db/x"),
+            ("postgresql://me:secr@et@db/x", "postgresql://***@db/x"),
+            ("amqp://:secret@broker/", "amqp://***@broker/"),
+            ("http://a:80/ and http://b@c/", "http://a:80/ and http://b@c/"),
             ("module_0001.jit_f at 12:00", "module_0001.jit_f at 12:00"),
         ],
     )
