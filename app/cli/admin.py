@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.cli.arguments import Commands, add_place_options, with_places
+from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json
 from app.cli.tokens import describe_tokens, tokens
 from app.errors import ServerFault, UsageError
@@ -23,7 +24,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command and those below it."""
     parser = commands.add_parser(
         "admin",
-        help="look after the store of a server",
+        help=COMMANDS["admin"],
         description="Looks after the store of a server, which may be running meanwhile.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_output
 from app.errors import NotADump, UsageError
 from app.ingest.log_text import log_text
@@ -38,7 +39,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "analyze",
-        help="explain a dump and the log of the failed run",
+        help=COMMANDS["analyze"],
         description="Explains a dump (folder, .tar, .tar.gz, .tar.zst, .zip, one text, or - for "
         "standard input) and the log of the failed run.",
     )

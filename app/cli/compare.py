@@ -6,6 +6,7 @@ from pathlib import Path
 from app.analysis.ranks_numbers import rank_numbers
 from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json
 from app.errors import UsageError
 from app.model.ranks import RankComparison
@@ -21,7 +22,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "compare",
-        help="compare two dumps, or the ranks of one run",
+        help=COMMANDS["compare"],
         description="Compares two dumps of one program: two releases, two sets of flags, two "
         "versions. Each is what analyze takes, or a report it wrote with --json. Three and more "
         "dumps are taken for the ranks of one run, numbered as in their names or in this order.",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.analysis.diff import diff_modules
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.errors import NotADump
 from app.report.diff_text import difference_lines
 from app.settings import Settings
@@ -14,7 +15,7 @@ from hlo_parser import HloSyntaxError, Interner, Module, parse_module
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("diff", help="compare two module texts")
+    parser = commands.add_parser("diff", help=COMMANDS["diff"])
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.set_defaults(run=run)

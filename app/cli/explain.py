@@ -3,6 +3,7 @@
 import argparse
 
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.errors import NotFound
 from app.rules.frame import load_rules
 from app.settings import Settings
@@ -10,7 +11,7 @@ from app.settings import Settings
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("explain", help="the page of one rule")
+    parser = commands.add_parser("explain", help=COMMANDS["explain"])
     parser.add_argument("code", metavar="CODE")
     parser.set_defaults(run=run)
 

@@ -8,24 +8,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module, metadata
+from typing import Protocol, cast
 
-from app.cli import (
-    admin,
-    analyze,
-    compare,
-    diff,
-    explain,
-    parse,
-    policy,
-    replay,
-    rules,
-    run,
-    serve,
-    upload,
-    worker,
-)
-from app.cli.arguments import with_flags_attached
-from app.cli.output import complain
+from app.cli.arguments import Commands, with_flags_attached
+from app.cli.commands import COMMANDS
+from app.cli.complaints import complain
 from app.errors import (
     AppError,
     InputError,
@@ -35,24 +23,8 @@ from app.errors import (
     ToolchainFault,
     UsageError,
 )
-from app.service import tool_version
 from app.settings import BadSetting, Settings, settings_from_environment
 
-_COMMANDS = (
-    analyze,
-    run,
-    parse,
-    diff,
-    compare,
-    policy,
-    replay,
-    serve,
-    admin,
-    worker,
-    upload,
-    rules,
-    explain,
-)
 _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
     (UsageError, 2),
     (NotFound, 2),
@@ -69,11 +41,12 @@ Run = Callable[[argparse.Namespace, Settings], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never lets an `AppError` out."""
-    parser = build_parser()
-    words = sys.argv[1:] if argv is None else argv
-    arguments = parser.parse_args(with_flags_attached(words))
-    act: Run = arguments.run
+    words = with_flags_attached(sys.argv[1:] if argv is None else argv)
     try:
+        # Its modules take a second to import, which may be interrupted like all the rest.
+        parser = build_parser(next((word for word in words if not word.startswith("-")), ""))
+        arguments = parser.parse_args(words)
+        act: Run = arguments.run
         return act(arguments, settings_from_environment())
     except BadSetting as error:
         complain(str(error))
@@ -91,14 +64,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line, also read by the tests of the documentation."""
+def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line, also read by the tests of the documentation.
+
+    Where the word `chosen` is known, no command but that is imported; the others then have nothing
+    but their line in the list of all.
+    """
     parser = argparse.ArgumentParser(
         prog="hloscope",
         description="Reads an XLA dump and the log of the failed run, and says what happened.",
     )
-    parser.add_argument("--version", action="version", version=f"hloscope {tool_version()}")
+    version = f"hloscope {metadata.version('hloscope')}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for name, words in COMMANDS.items():
+        if chosen in (None, name):
+            cast(_Command, import_module(f"app.cli.{name}")).add_parser(commands)
+        else:
+            commands.add_parser(name, help=words)
     return parser
+
+
+class _Command(Protocol):
+    """The module of a command."""
+
+    def add_parser(self, commands: Commands) -> None:
+        """Declare the command, with its `run` among the defaults."""
+        ...

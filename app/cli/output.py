@@ -17,12 +17,6 @@ class _Console(Console):
         raise
 
 
-def complain(message: str) -> None:
-    """One error on standard error, control characters made visible."""
-    safe = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
-    print(f"hloscope: {safe}", file=sys.stderr)
-
-
 def console_for_report(*, stdout_is_taken: bool) -> Console:
     """The console for the report; standard error when a machine format goes to standard output."""
     return _Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)

@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 
 from app.cli.arguments import Commands
-from app.cli.output import complain, write_output
+from app.cli.commands import COMMANDS
+from app.cli.complaints import complain
+from app.cli.output import write_output
 from app.errors import NotADump
 from app.settings import Settings
 from hlo_parser import HloSyntaxError, Module, parse_module
@@ -15,7 +17,7 @@ from hlo_parser import HloSyntaxError, Module, parse_module
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("parse", help="read module texts and say what they hold")
+    parser = commands.add_parser("parse", help=COMMANDS["parse"])
     parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text (- is stdin)")
     parser.add_argument("--strict", action="store_true", help="refuse what XLA refuses as syntax")
     parser.add_argument("--json", metavar="FILE", help="write the modules as JSON (- is stdout)")

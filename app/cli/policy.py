@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.analysis.policy_file import read_policy
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json, write_output
 from app.errors import NotADump, UsageError
 from app.report.comparison_policy import policy_markdown, policy_sheet
@@ -17,7 +18,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "policy",
-        help="hold a dump against a policy, for CI",
+        help=COMMANDS["policy"],
         description="Holds a dump, or a report written by analyze --json, against the checks of a "
         "TOML file: limits on collectives, memory, copies, time waited for and products, alone or "
         "against a baseline; loops that stay pipelined; lines that may not reshard. Exits with 1 "

@@ -9,7 +9,9 @@ from rich.console import Console
 
 from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
-from app.cli.output import complain, write_json, write_output
+from app.cli.commands import COMMANDS
+from app.cli.complaints import complain
+from app.cli.output import write_json, write_output
 from app.errors import UsageError
 from app.ingest.flags import parse_flags
 from app.model.codec import report_to_json
@@ -36,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "replay",
-        help="compile a dump's module again, with no GPU, and bisect its failure",
+        help=COMMANDS["replay"],
         description="Compiles a module of a dump again, under other flags or another release, for "
         "GPUs that need not be there. Each compile is a process of its own, with limits.",
     )

@@ -3,13 +3,14 @@
 import argparse
 
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.rules.frame import load_rules
 from app.settings import Settings
 
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    commands.add_parser("rules", help="list the rules").set_defaults(run=run)
+    commands.add_parser("rules", help=COMMANDS["rules"]).set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cli.arguments import Commands
-from app.cli.output import complain, console_for_report, write_output
+from app.cli.complaints import complain
+from app.cli.output import console_for_report, write_output
 from app.errors import InputError, UsageError
 from app.ingest.flags import DumpFlags, with_dump_flags
 from app.ingest.source_lines import read_source_lines

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from app.cli.arguments import Commands, add_place_options, with_places
+from app.cli.commands import COMMANDS
 from app.errors import ServerFault
 from app.settings import Settings
 from app.store import StoreUnavailable
@@ -12,7 +13,7 @@ from app.web.serve import serve
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("serve", help="run the web app")
+    parser = commands.add_parser("serve", help=COMMANDS["serve"])
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8765, help="0 takes a free one")
     add_place_options(parser)

@@ -16,6 +16,7 @@ import msgspec
 
 from app.cli.analyze import FORMS
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.cli.output import write_output
 from app.cli.remote import Remote
 from app.errors import JobFailed, NotADump, ServerFault, UsageError
@@ -34,7 +35,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "upload",
-        help="send a dump to a server",
+        help=COMMANDS["upload"],
         description="Sends a dump (folder, archive, one text, or - for standard input) and the log "
         "of the run to a server, and prints the address of the report. Whoever has that address "
         "can read all of it; --share prints that of a copy made for others instead.",

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from app.cli.arguments import Commands
+from app.cli.commands import COMMANDS
 from app.errors import UsageError
 from app.jobs.choice import broker_workers, runner_for
 from app.logs import configure
@@ -28,7 +29,7 @@ _DROP_COPIES_S = 600.0
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("worker", help="work at the jobs of a server, here or elsewhere")
+    parser = commands.add_parser("worker", help=COMMANDS["worker"])
     parser.add_argument("--database", metavar="URL", help="the database of the server")
     parser.add_argument("--blobs", metavar="URL", help="where the server keeps dumps and reports")
     parser.add_argument("--broker", metavar="URL", help="RabbitMQ; without it the rows are polled")
