@@ -22,6 +22,9 @@ from app.analysis.scalars import ScalarReader
 from app.model.facts import WhileLoop
 from app.model.report import LoopEventKind
 
+RENAMED_TO = " -> "
+"""What stands between the two names in the detail of a `renamed` event."""
+
 _COPIED_PERCENT = 80
 """Share of a body's work that must stand again for it to count as copied."""
 
@@ -118,7 +121,7 @@ def _changes(step: Step) -> Iterator[Change]:
     elif old.body is not new.body:
         yield from _if_any(_simplified(step))
     if old.name != new.name:
-        yield Change("renamed", f"{old.name} -> {new.name}")
+        yield Change("renamed", f"{old.name}{RENAMED_TO}{new.name}")
 
 
 def _if_any(*found: Change | None) -> Iterator[Change]:

@@ -47,7 +47,11 @@ def changed_by(history: ModuleHistory) -> tuple[ChangedBy, ...]:
     has its number, only passes of some names were dumped: XLA counts those alone, and the numbers
     do not show what is missing.
     """
-    names = [dump.name for dump in history.dumps]
+    return changed_by_names([dump.name for dump in history.dumps])
+
+
+def changed_by_names(names: Sequence[DumpName]) -> tuple[ChangedBy, ...]:
+    """The same of the file names alone; of each its step, kind, pipeline and passes count."""
     is_filtered = any(name.step == 0 and name.after != _START for name in names)
     found: list[ChangedBy] = []
     step: int | None = None

@@ -4,19 +4,22 @@ Takes what `app.views.instruction_history` found and gives HTML that needs no sc
 leads to both texts side by side, at the instruction. Reads no bundle.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from app.analysis.passes import ChangedBy
 from app.model.report import Module, Report
 from app.report.html import page_environment
+from app.report.passes import passes_behind
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
-from app.report.wording import legible, numbered_pass
+from app.report.wording import legible, numbered_pass, pass_number
 from app.views.instruction_history import Ending, InstructionHistory, Stage, StageKind
 
 _WORDS: dict[StageKind, str] = {
     "made": "made",
+    "first_seen": "no surely equal one",
     "copied": "copied from",
     "moved": "moved, from",
     "changed": "changed",
@@ -93,7 +96,8 @@ def history_page(
 
 
 def _page_of(report: Report, place: HistoryPlace, history: InstructionHistory) -> HistoryPage:
-    stages = tuple(_stage_view(place, stage) for stage in reversed(history.stages))
+    behind = passes_behind(place.module)
+    stages = tuple(_stage_view(place, stage, behind) for stage in reversed(history.stages))
     query = {
         "module": place.module.id,
         "text": place.text,
@@ -103,7 +107,7 @@ def _page_of(report: Report, place: HistoryPlace, history: InstructionHistory) -
     return HistoryPage(
         title=legible(f"Where {place.instruction} comes from"),
         heading=legible(place.instruction),
-        lead=legible(_lead(report, place, history, stages)),
+        lead=legible(_lead(report, place, history, behind)),
         views=view_links(place.report, "graph"),
         graph_href=f"{place.report}/graph?{urlencode(query, errors='replace')}",
         stages=stages,
@@ -115,18 +119,43 @@ def _lead(
     report: Report,
     place: HistoryPlace,
     history: InstructionHistory,
-    stages: tuple[StageView, ...],
+    behind: Sequence[ChangedBy],
 ) -> str:
     what = f"{history.opcode} in {place.computation}, {module_labels(report)[place.module.id]}"
     label = numbered_pass(place.module.dumps[place.text])
     # Some texts are called `after optimizations` or `before optimizations` already.
     when = label if label.startswith(("after ", "before ")) else f"after {label}"
-    if stages and stages[0].is_made:
-        return f"{what}, {when}. Made by {stages[0].name}."
-    return f"{what}, {when}."
+    return f"{what}, {when}.{_origin(place, history, behind)}"
 
 
-def _stage_view(place: HistoryPlace, stage: Stage) -> StageView:
+def _origin(place: HistoryPlace, history: InstructionHistory, behind: Sequence[ChangedBy]) -> str:
+    """Who made it, as far as that is known: a text that was not dumped may hide another pass."""
+    first = history.stages[-1] if history.stages else None
+    if first is None or first.kind not in ("made", "first_seen"):
+        return ""
+    by, text = behind[first.dump], numbered_pass(place.module.dumps[first.dump])
+    if first.kind == "first_seen":
+        return (
+            f" First seen under this name after {text}; one like it is gone there, and whether"
+            " it is the same is not known."
+        )
+    if by.name is None or not by.alone:
+        why = "texts before it are missing" if by.name else "which pass made it is not known"
+        return f" First seen in the text {text}; {why}."
+    return f" Made by {_work_name(place.module, first.dump, behind)}."
+
+
+def _work_name(module: Module, dump: int, behind: Sequence[ChangedBy]) -> str:
+    """The pass whose work a text shows: at the start of a pipeline that of the pass around it."""
+    stated, by = module.dumps[dump], behind[dump]
+    if by.name == stated.after:
+        return numbered_pass(stated)
+    where = f"seen at the start of {stated.pipeline or 'a pipeline'}"
+    name = f"{by.name}, {where}" if by.name else where
+    return f"{pass_number(stated)} {name}".strip()
+
+
+def _stage_view(place: HistoryPlace, stage: Stage, behind: Sequence[ChangedBy]) -> StageView:
     query = {
         "module": place.module.id,
         "a": stage.dump - 1,
@@ -137,7 +166,7 @@ def _stage_view(place: HistoryPlace, stage: Stage) -> StageView:
     }
     is_same = stage.before in ("", stage.after)
     return StageView(
-        name=legible(numbered_pass(place.module.dumps[stage.dump])),
+        name=legible(_work_name(place.module, stage.dump, behind)),
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}",
         word=_WORDS[stage.kind],
         before="" if is_same else legible(stage.before),

@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from app.analysis.opcodes import COLLECTIVES
+from app.analysis.passes import ChangedBy, changed_by_names
+from app.model.dump import DumpName
 from app.model.report import Dump, Loop, LoopEventKind, Module
 from app.report.drawing import CurveView, LegendView, MarkView, TickView
 from app.report.page import MAX_ROWS, EventView, PassRow, TimelineView, rows_of
@@ -224,6 +226,25 @@ def changed_texts(module: Module) -> list[int]:
         if after.changed
         or (before.instructions, before.computations) != (after.instructions, after.computations)
     ]
+
+
+def passes_behind(module: Module) -> tuple[ChangedBy, ...]:
+    """For each text the pass whose work it shows, as the file names of all texts tell."""
+    return changed_by_names(
+        [
+            DumpName(
+                file=dump.file,
+                kind="after_optimizations"
+                if pass_label(dump) == "after optimizations"
+                else "other",
+                step=int(number) if (number := pass_number(dump)) else None,
+                pipeline=dump.pipeline,
+                after=dump.after,
+                before=dump.before,
+            )
+            for dump in module.dumps
+        ]
+    )
 
 
 def collective_counts(dump: Dump) -> dict[str, int]:

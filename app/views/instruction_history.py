@@ -7,31 +7,34 @@ Reads nothing on its own.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
 from app.analysis.diff import diff_modules
+from app.analysis.loop_events import RENAMED_TO
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
-from app.model.report import Struct
+from app.model.report import Loop, Struct
 from app.views.cut import shown_name
-from hlo_parser import Instruction, Module
+from hlo_parser import Computation, Instruction, Module
 
 MAX_BYTES_MATCHED = 48 << 20
 """Bytes of texts that are matched before it is given up, some seconds' work."""
 
-StageKind = Literal["made", "copied", "moved", "changed", "renamed"]
+StageKind = Literal["made", "first_seen", "copied", "moved", "changed", "renamed"]
 Ending = Literal["made", "first_text", "given_up"]
 
 
 class Stage(Struct, frozen=True, kw_only=True):
     """What one pass did: `dump` is the text after it, in which the instruction is `after`.
 
-    `before` is "" where the pass made it. `what` names the parts that differ, `how` says why the
-    two were taken for one instruction; of a copy, `before` is what it is a copy of.
+    `before` is "" where the pass made it, and where it is `first_seen`: the text before holds none
+    that is surely the same, but one like it that is gone after the pass. `what` names the parts
+    that differ, `how` says why the two were taken for one instruction; of a copy, `before` is what
+    it is a copy of.
     """
 
     dump: int
@@ -64,12 +67,33 @@ class _Place:
 class Texts:
     """The texts of one module: the modules, the texts themselves, and where a text changed.
 
-    `changed` are the positions of texts that differ from the one before, ascending.
+    `changed` are the positions of texts that differ from the one before, ascending. `loops` are
+    those that were followed through the texts, each as its name in every text that holds it.
     """
 
     parse: Callable[[int], Module]
     text: Callable[[int], str]
     changed: Sequence[int]
+    loops: Sequence[Mapping[int, str]] = ()
+
+    def loop_before(self, number: int, name: str) -> str | None:
+        """The name, in the text before, of the loop that bears `name` in the text `number`."""
+        found = [names for names in self.loops if names.get(number) == name]
+        return found[0].get(number - 1) if len(found) == 1 else None
+
+
+def names_of_loop(loop: Loop) -> Mapping[int, str]:
+    """What a loop is called, by the position of the text."""
+    renames = {
+        event.dump: event.detail.partition(RENAMED_TO)[2]
+        for event in loop.events
+        if event.kind == "renamed"
+    }
+    names: dict[int, str] = {}
+    name = loop.names[0] if loop.names else loop.name
+    for number in range(loop.first_dump, loop.last_dump + 1):
+        names[number] = name = renames.get(number, name)
+    return names if name == loop.name else {}
 
 
 def instruction_history(
@@ -97,13 +121,15 @@ def instruction_history(
         place = _settled(after, place, line)
         if _holds(before, place, line):
             continue
-        origin, stage = place, _same_name(before, after, place, number)
+        origin, stage = _same_loop(texts, (before, after), place, number)
+        if stage is None:
+            origin, stage = place, _same_name(before, after, place, number)
         if stage is None:
             room -= 2 * len(text)
             if room < 0:
                 ending = "given_up"
                 break
-            stage, origin = _stage_of(after, diff_modules(before, after), place, number)
+            stage, origin = _matched(before, after, place, number)
         found = None if origin is None else _find(before, origin)
         if stage is not None:
             stages.append(stage)
@@ -156,6 +182,59 @@ def _settled(module: Module, place: _Place, line: str) -> _Place:
     return place
 
 
+def _same_loop(
+    texts: Texts, modules: tuple[Module, Module], place: _Place, number: int
+) -> tuple[_Place | None, Stage | None]:
+    """Where a loop that got another name stood before; loops are matched by what they do."""
+    before, after = modules
+    item = _find(after, place)
+    if item is None or item.opcode != "while":
+        return None, None
+    name = texts.loop_before(number, place.name)
+    holders = [] if name in (None, place.name) else list(_holding_loop(before, name or ""))
+    stage = _made(after, place, number)
+    if len(holders) != 1 or stage is None:
+        return None, None
+    return holders[0], _told(stage, "renamed", holders[0].name, (), "the same loop")
+
+
+def _holding_loop(module: Module, name: str) -> Iterator[_Place]:
+    for computation in module.computations:
+        item = computation.get(name)
+        if item is not None and item.opcode == "while":
+            yield _Place(computation.name, name)
+
+
+def _has_like(before: Module, after: Module, diff: ModuleDiff, place: _Place) -> bool:
+    """Whether an operation of the same kind and origin is gone, which this may be in a new form."""
+    made = _find(after, place)
+    if made is None or made.metadata is None or not made.metadata.op_name:
+        return False
+    for computation, names in _gone(before, diff):
+        for name in names:
+            item = computation.get(name)
+            if (
+                item is not None
+                and item.opcode == made.opcode
+                and item.metadata is not None
+                and item.metadata.op_name == made.metadata.op_name
+            ):
+                return True
+    return False
+
+
+def _gone(before: Module, diff: ModuleDiff) -> Iterator[tuple[Computation, Sequence[str]]]:
+    """What only the text before holds, by computation."""
+    for found in diff.computations:
+        computation = None if found.before is None else before.get(found.before)
+        if computation is None:
+            continue
+        if found.after is None:
+            yield computation, [item.name for item in computation.instructions]
+        else:
+            yield computation, found.removed
+
+
 def _same_name(before: Module, after: Module, place: _Place, number: int) -> Stage | None:
     """The stage of one that had its name, opcode and computation before."""
     here, there = _find(before, place), _find(after, place)
@@ -187,6 +266,17 @@ def _made(after: Module, place: _Place, number: int) -> Stage | None:
         computation=shown_name(place.computation),
         line=after.line_of(computation, item),
     )
+
+
+def _matched(
+    before: Module, after: Module, place: _Place, number: int
+) -> tuple[Stage | None, _Place | None]:
+    """What the matching of the two texts says, and where the instruction stood before."""
+    diff = diff_modules(before, after)
+    stage, origin = _stage_of(after, diff, place, number)
+    if stage is not None and stage.kind == "made" and _has_like(before, after, diff, place):
+        stage = msgspec.structs.replace(stage, kind="first_seen")
+    return stage, origin
 
 
 def _stage_of(

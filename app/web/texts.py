@@ -30,7 +30,7 @@ from app.report.wording import legible
 from app.store import Problem
 from app.views.cut import shown_name
 from app.views.graph_view import NodeState, graph_view, named_place, states_of
-from app.views.instruction_history import Texts, instruction_history
+from app.views.instruction_history import Texts, instruction_history, names_of_loop
 from app.views.loop_view import loop_view
 from app.views.neighbourhood import neighbourhood
 from app.views.outline import outline
@@ -202,6 +202,7 @@ def history(
             parse=lambda index: bundle.parse(chosen.id, index),
             text=lambda index: bundle.dump_text(chosen.id, index),
             changed=changed_texts(chosen),
+            loops=[names_of_loop(loop) for loop in report.loops if loop.module == chosen.id],
         )
         found = instruction_history(texts, text, computation, instruction)
         place = HistoryPlace(

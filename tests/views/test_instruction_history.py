@@ -1,12 +1,19 @@
 """An instruction followed back through texts: what is an event, what it was, where it ends."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from app.errors import NotFound
+from app.model.report import Loop, LoopEvent
 from app.views import instruction_history as history
-from app.views.instruction_history import InstructionHistory, Texts, instruction_history
+from app.views.instruction_history import (
+    InstructionHistory,
+    Texts,
+    instruction_history,
+    names_of_loop,
+)
 from hlo_parser import Module, parse_module
 
 
@@ -128,3 +135,79 @@ def test_what_is_not_there_is_refused() -> None:
     for name, computation in (("nothing", "main"), ("ar", "nowhere")):
         with pytest.raises(NotFound):
             followed([WITH_SUM], name, computation=computation)
+
+
+def looping(name: str, work: str, *, tag: str = "") -> str:
+    """A text with one loop; other work, so that its computations are not matched by content."""
+    others = (
+        f"%body{tag} (b: f32[8]) -> f32[8] {{\n  %b = f32[8]{{0}} parameter(0)\n"
+        f"  ROOT %w = f32[8]{{0}} {work}(%b)\n}}\n\n"
+        f"%cond{tag} (c: f32[8]) -> pred[] {{\n  %c = f32[8]{{0}} parameter(0)\n"
+        "  ROOT %t = pred[] constant(true)\n}\n\n"
+    )
+    loop = f"%{name} = f32[8]{{0}} while(%p), condition=%cond{tag}, body=%body{tag}"
+    return text(loop, f"ROOT %n = f32[8]{{0}} {work}(%{name})", others=others)
+
+
+def test_a_loop_goes_by_the_names_it_was_followed_under() -> None:
+    texts = [looping("while.4", "negate"), looping("while.17", "sine", tag=".2")]
+    texts[1] = texts[1].replace("while(", "while(/*index=0*/")
+    changed = [1]
+
+    def told(*loops: Mapping[int, str]) -> list[tuple[str, str]]:
+        found = instruction_history(
+            Texts(lambda n: parse_module(texts[n]), texts.__getitem__, changed, loops),
+            1,
+            "main",
+            "while.17",
+        )
+        return [(stage.kind, stage.before) for stage in found.stages]
+
+    assert told({0: "while.4", 1: "while.17"}) == [("renamed", "while.4")]
+    # Two loops of one name, or one that only this text holds, tell nothing.
+    assert told({0: "while.4", 1: "while.17"}, {1: "while.17"}) == told()
+
+
+def test_the_names_of_a_loop_are_those_of_its_events() -> None:
+    loop = Loop(
+        id="m/while.1",
+        module="m",
+        name="while.7",
+        names=("while.1", "while.4", "while.7"),
+        first_dump=1,
+        last_dump=4,
+        events=(
+            LoopEvent(dump=1, kind="created"),
+            LoopEvent(dump=2, kind="renamed", detail="while.1 -> while.4"),
+            LoopEvent(dump=4, kind="renamed", detail="while.4 -> while.7"),
+        ),
+    )
+    assert names_of_loop(loop) == {1: "while.1", 2: "while.4", 3: "while.4", 4: "while.7"}
+    assert names_of_loop(msgspec.structs.replace(loop, name="while.9")) == {}
+
+
+def test_what_may_be_one_that_is_gone_is_not_said_to_be_made() -> None:
+    parts = ("k.{0}", "x.{0}", "y.{0}", "{1}")
+    line = (
+        "%{0} = f32[] constant(1)",
+        '%{1} = f32[8]{{0}} broadcast(%{0}), dimensions={{}}, metadata={{op_name="x"}}',
+        '%{2} = f32[8]{{0}} add(%{3}, %{1}), metadata={{op_name="y"}}',
+    )
+
+    def work(number: int, given: str) -> list[str]:
+        names = [part.format(number, given) for part in parts]
+        return [each.format(*names) for each in line]
+
+    inner = "\n".join(f"  {each}" for each in ("%q = f32[8]{0} parameter(0)", *work(0, "q")))
+    called = f"%f (q: f32[8]) -> f32[8] {{\n{inner.replace('%y.0', 'ROOT %y.0')}\n}}\n\n"
+    before = text(
+        "%c1 = f32[8]{0} call(%p), to_apply=%f",
+        "%s = f32[8]{0} sine(%c1)",
+        "ROOT %c2 = f32[8]{0} call(%s), to_apply=%f",
+        others=called,
+    )
+    first, last = work(1, "p"), work(2, "s")
+    after = text(*first, "%s = f32[8]{0} sine(%y.1)", *last[:2], "ROOT " + last[2])
+    kinds = {name: followed([before, after], name).stages[0].kind for name in ("x.1", "x.2", "k.2")}
+    # What says nothing of its origin is taken for new.
+    assert kinds == {"x.1": "moved", "x.2": "first_seen", "k.2": "made"}
