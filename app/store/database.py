@@ -5,6 +5,7 @@ on PostgreSQL rows are locked, always the job's first, then the report's, then b
 of their digests. And what a lost connection raises is told as `StoreUnavailable` on both.
 """
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
 
 from app.errors import UsageError
 from app.store.faults import StoreUnavailable
@@ -46,6 +47,14 @@ _POSTGRESQL_SETTINGS = (
 )
 _CONNECT_S = 5
 
+_LASTING = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_NOTADB,
+)
+
 # Two servers that start at once migrate one after the other.
 _MIGRATION_LOCK = 0x686C6F53
 
@@ -59,7 +68,8 @@ def open_database(place: Path | str) -> Engine:
     no error and so in no log.
 
     Raises:
-        UsageError: the address is none of SQLite or PostgreSQL, or the schema is a newer one.
+        UsageError: the address is none of SQLite or PostgreSQL, the schema is a newer one, or the
+            file cannot be opened, written or read as a database.
         StoreUnavailable: the database does not answer.
     """
     url = _url_of(place)
@@ -85,10 +95,28 @@ def open_database(place: Path | str) -> Engine:
             next_step="Start the newer version again, or open another database.",
             code="database_version",
         ) from error
+    except (StoreUnavailable, DatabaseError) as error:
+        engine.dispose()
+        if (reason := _reason_of_file(error)) is None:
+            raise
+        raise UsageError(
+            f"the database cannot be used: {reason}",
+            place=str(url.database),
+            next_step="Choose a folder that can be written, with --data or HLOSCOPE_DATA_DIR.",
+            code="data_dir",
+        ) from error
     except BaseException:
         engine.dispose()
         raise
     return engine
+
+
+def _reason_of_file(error: BaseException) -> str | None:
+    """What SQLite says of a file that will be no better later on."""
+    said = error.__cause__
+    if isinstance(said, sqlite3.Error) and getattr(said, "sqlite_errorcode", 0) & 0xFF in _LASTING:
+        return str(said)
+    return None
 
 
 def reading(engine: Engine) -> Engine:

@@ -1,10 +1,32 @@
-"""The lock of a data folder: one process at a time has it, and the system lets go of it."""
+"""A data folder: whether it can be one, and its lock, which one process at a time has."""
 
 import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from app.errors import UsageError
+
+
+@contextmanager
+def usable(folder: Path) -> Generator[None]:
+    """What the system says in the block of `folder` is told as a wrong choice of it.
+
+    Raises:
+        UsageError: it cannot be made or written (`data_dir`).
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UsageError(
+            f"it cannot be used as the data folder: {reason}",
+            place=str(folder),
+            next_step="Choose a folder that can be written, with --data or HLOSCOPE_DATA_DIR.",
+            code="data_dir",
+        ) from error
 
 
 def locked(folder: Path) -> IO[bytes]:

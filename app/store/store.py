@@ -15,7 +15,7 @@ from typing import Self
 from app.settings import Settings
 from app.store.blobs import DEFAULT_CACHE_BYTES, Blobs
 from app.store.database import open_database
-from app.store.folder_lock import locked
+from app.store.folder_lock import locked, usable
 from app.store.jobs import JobQueue
 from app.store.ledger import DEFAULT_GRACE_S, Ledger
 from app.store.parts import FileParts, ObjectParts
@@ -72,18 +72,19 @@ class Store:
         at a store beside the process that has it open: it takes no lock and clears nothing up.
 
         Raises:
-            UsageError: another process has the folder open (`data_dir_in_use`), or an address is
-                none that can be used.
+            UsageError: another process has the folder open (`data_dir_in_use`), it cannot be made
+                or written (`data_dir`), or an address is none that can be used.
             StoreUnavailable: the database does not answer.
-            OSError: the folder cannot be made or written.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        with usable(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()
         self.is_alone = not database and not blobs
         self._grace_s = grace_s
         self._closing = threading.Event()
         self._retiring = threading.Lock()
-        self._lock = None if is_guest else locked(self.folder)
+        with usable(folder):
+            self._lock = None if is_guest else locked(self.folder)
         try:
             self._engine = open_database(database or self.folder / "hloscope.sqlite")
             try:
