@@ -55,6 +55,8 @@ class BufferFlow:
         self._trees: dict[str, dict[str, Tree]] = {}
         self._given: dict[str, tuple[Tree, ...]] = {}
         self._carried: dict[tuple[str, str], Tree] = {}
+        # What loops of a computation change: a second loop, or element, needs a copy of its own.
+        self._changed: dict[str, set[int]] = {}
         self._sharings: list[Sharing] = []
         self._walk()
         self._keep_output()
@@ -102,26 +104,39 @@ class BufferFlow:
             yield callee
 
     def _carry(self, computation: Computation, loop: Instruction, given: Tree) -> Tree:
-        """What a loop carries; a constant or a parameter that it changes is copied before."""
+        """What a loop carries; what it may not write to, or not for one element alone, is copied.
+
+        So does copy insertion (xla/service/copy_insertion.cc, AddCopiesForWhile).
+        """
+        changed = self._changed.setdefault(computation.name, set())
         if isinstance(given, int):
-            return self._own(loop, (), given)
+            return self._own(loop, (), given, changed)
         body = next((c for r, c in self._module.callees(loop) if r == "body"), None)
         kept = frozenset[int]() if body is None else invariant_elements(body)
-        return tuple(
-            element if index in kept else self._copied(loop, (index,), element)
+        handed_on = tuple(each for index, each in enumerate(given) if index in kept)
+        read = {buffer for _, buffer in self.table.leaves(handed_on)}
+        taken = changed | read
+        carried = tuple(
+            element if index in kept else self._copied(loop, (index,), element, taken)
             for index, element in enumerate(given)
         )
+        changed |= taken - read
+        return carried
 
-    def _copied(self, loop: Instruction, path: tuple[int, ...], tree: Tree) -> Tree:
+    def _copied(
+        self, loop: Instruction, path: tuple[int, ...], tree: Tree, taken: set[int]
+    ) -> Tree:
         if isinstance(tree, int):
-            return self._own(loop, path, tree)
+            return self._own(loop, path, tree, taken)
         if len(path) > DEEPEST_SHAPE:
             return tree
-        return tuple(self._copied(loop, (*path, i), each) for i, each in enumerate(tree))
+        return tuple(self._copied(loop, (*path, i), each, taken) for i, each in enumerate(tree))
 
-    def _own(self, loop: Instruction, path: tuple[int, ...], buffer: int) -> int:
+    def _own(self, loop: Instruction, path: tuple[int, ...], buffer: int, taken: set[int]) -> int:
+        """The buffer itself, now taken, or a copy where it is held or taken already."""
         self.table.step()
-        if not self.table.is_held(buffer):
+        if not self.table.is_held(buffer) and buffer not in taken:
+            taken.add(buffer)
             return buffer
         return self.table.new(loop.name, path, self.table.buffers[buffer].shape)
 

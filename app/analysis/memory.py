@@ -31,8 +31,10 @@ from app.model.dump import (
 )
 from app.model.facts import LoopHistory, MemoryProfile
 from app.model.memory import (
+    AsyncBuffers,
     BufferClass,
     LiveBuffer,
+    LoopBuffer,
     Memory,
     MemoryCurve,
     MemoryEstimate,
@@ -148,9 +150,12 @@ class _Profiler:
         self._repairer = SourceRepairer(history, loops)
 
     def profile(self) -> MemoryProfile:
-        loop_buffers = find_loop_buffers(self._module, self._placement, self._loops)
-        # Where operands lie is a guess in an estimate, and nothing to warn of.
-        async_buffers = () if self._estimate else find_async_buffers(self._module, self._placement)
+        loop_buffers: tuple[LoopBuffer, ...] = ()
+        async_buffers: tuple[AsyncBuffers, ...] = ()
+        # Where values lie is a guess in an estimate: it knows nothing of who shares memory.
+        if self._estimate is None:
+            loop_buffers = find_loop_buffers(self._module, self._placement, self._loops)
+            async_buffers = find_async_buffers(self._module, self._placement)
         temp_values = [v for a in self._main if a.role == "temp" for v in a.values]
         live = self._live
         stays = [] if live is None else list(self._stays(live))
