@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.analysis.flag_refusals import PARSER
+from app.analysis.python_frames import died_outside_jax
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
@@ -111,6 +112,9 @@ def _of_signal(
     sign = _first(failure_signs("says"), texts) or _first_frame(texts)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
+    if died_outside_jax(failure) and "SIGILL" not in failure.signature:
+        # Neither the compiler nor flags for it; only compiled code meets unknown instructions.
+        return None
     passes = [*log.passes[-1:], *([located.pass_] if located and located.pass_ else [])]
     for name in passes:
         sign = _whole(failure_signs("file"), name.replace("-", "_"))

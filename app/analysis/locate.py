@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from app import knowledge
 from app.analysis.broken import has_circle
 from app.analysis.failure_class import class_of, class_of_pass
+from app.analysis.flag_refusals import PARSER
+from app.analysis.python_frames import died_outside_jax, place_of
 from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
 
@@ -24,6 +26,7 @@ _RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
 _CYCLE = "A cycle is detected while visiting"
 _KILLED = "signal::SIGKILL"
 _COPY = "-clone"
+_ALL_COMPILED = "every module in the dump was optimized to the end"
 # What the C++ library and absl say of a look-up that failed: `absl::...::raw_hash_map<>::at`.
 _FROM_CPP = re.compile(r"\babsl::|\bstd::|_Map_base::at|_M_range_check|\bmap::at\b")
 # The body of a pass: `xla::GpuLayoutAssignment::RunImpl(...)`.
@@ -54,6 +57,11 @@ def locate_failure(
     module, module_how = failing_module(cause, log, modules)
     newest = module and _copy_of(module, modules)
     where = _pass_of(cause, log, newest)
+    if where.name is None and where.confidence == "possible" and module_how == _ALL_COMPILED:
+        where = _Pass(
+            None, "likely", "every module in the dump had been compiled: it was at run time"
+        )
+        module_how = ""
     how = "; ".join(part for part in (where.how, module_how) if part)
     return (
         Failure(
@@ -84,7 +92,8 @@ def failing_module(
     complete ones is the one; instructions named in the message decide between several.
     """
     own = [m for m in modules if m.role != "autotuning"]
-    if not own or _is_of_the_run(cause) or cause.signature == _KILLED:
+    is_elsewhere = _is_of_the_run(cause) or cause.signature == _KILLED or died_outside_jax(cause)
+    if not own or is_elsewhere:
         return None, ""
     calling = _calling_what_is_named(cause, own)
     if calling is not None:
@@ -103,7 +112,7 @@ def failing_module(
         )
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
-    return None, "every module in the dump was optimized to the end"
+    return None, _ALL_COMPILED
 
 
 def _copy_of(module: ModuleHistory, modules: Sequence[ModuleHistory]) -> ModuleHistory:
@@ -211,6 +220,11 @@ def _stated(cause: CheckFailure) -> _Pass | None:
     """What the failure itself says: a pass, or that none was running."""
     if cause.signature == _KILLED:
         how = "SIGKILL comes from outside: the system when memory is short, a scheduler, a person"
+        return _Pass(None, "likely", how)
+    if cause.file == PARSER:
+        return _Pass(None, "certain", "XLA read its flags, before any compile")
+    if died_outside_jax(cause):
+        how = f"the innermost Python frame is {place_of(cause.frames[0])}, not inside JAX"
         return _Pass(None, "likely", how)
     if _is_of_the_run(cause):
         raised = "Python raised it, not the compiler"

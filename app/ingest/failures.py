@@ -76,6 +76,7 @@ def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
         context=first.context or second.context,
         failed_after=first.failed_after or second.failed_after,
         stack=max(first.stack, second.stack, key=len),
+        frames=first.frames or second.frames,
     )
 
 

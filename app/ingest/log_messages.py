@@ -7,6 +7,7 @@ verbose passes say.
 
 import re
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +16,7 @@ from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.flags import flags_in_line
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
+from app.ingest.log_frames import begins_thread, frame_of_traceback, is_current
 from app.ingest.log_kept import Kept
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
@@ -26,7 +28,7 @@ from app.ingest.log_shapes import (
     may_speak_of_waiting,
     mentions_failure,
 )
-from app.model.dump import CheckFailure, LogFacts, PipelinerMove
+from app.model.dump import CheckFailure, LogFacts, PipelinerMove, PythonFrame
 
 # A message ends when it is this long, or this many lines of whatever process after its first.
 _MESSAGE_CHARACTERS = 1 << 16
@@ -78,6 +80,9 @@ class _Stream:
     # `lines` between the marks of a stack trace, `frames` below the mark of a failed check.
     stack: Literal["", "lines", "frames"] = ""
     in_traceback: bool = False
+    # Of the traceback that goes on, innermost last.
+    frames: deque[PythonFrame] = field(default_factory=lambda: deque(maxlen=_STACK_FRAMES))
+    is_current_thread: bool = False
     is_logged: bool = False
     is_told: bool = False
 
@@ -215,6 +220,7 @@ class MessageReader:
         self._close(stream, message.stream)
         self._busy[message.stream] = message.number
         stream.message = message
+        stream.is_current_thread = False
         stream.length = len(message.lines[0])
         self._open_characters += stream.length
         stream.is_told = message.origin == "log"
@@ -268,6 +274,8 @@ class MessageReader:
 
     def _feed_traceback(self, stream: _Stream, line: LogLine) -> None:
         if not line.text or line.text[0].isspace():
+            if frame := frame_of_traceback(line.text, line.number):
+                stream.frames.append(frame)
             return
         stream.in_traceback = False
         self._busy.pop(line.stream, None)
@@ -280,6 +288,7 @@ class MessageReader:
             return
         message = self._message(line, "exception", found["text"] or "")
         message.exception = found["name"].rpartition(".")[2]
+        message.frames = list(reversed(stream.frames))
         self._open(stream, message)
 
     def _feed_free(self, stream: _Stream, line: LogLine) -> None:
@@ -287,6 +296,7 @@ class MessageReader:
         if text.startswith(_TRACEBACK):
             self._close(stream, line.stream)
             stream.in_traceback = True
+            stream.frames.clear()
             self._busy[line.stream] = line.number
             return
         if _LOGGED_TRACEBACK.match(text):
@@ -301,7 +311,7 @@ class MessageReader:
         if message is not None:
             self._open(stream, message)
         elif stream.message is not None:
-            self._continue(stream, stream.message, text)
+            self._continue(stream, stream.message, line)
 
     def _begun_by(self, stream: _Stream, line: LogLine) -> Message | None:
         """The message that a line without a header begins, if it does."""
@@ -325,7 +335,9 @@ class MessageReader:
         self._found.mentions += 1
         return True
 
-    def _continue(self, stream: _Stream, message: Message, text: str) -> None:
+    def _continue(self, stream: _Stream, message: Message, line: LogLine) -> None:
+        text = line.text
+        self._take_frame(stream, message, line)
         if found := _FRAME.match(text):
             self._add_frame(message, found["symbol"] or found["gdb"])
         elif message.origin == "signal" and (found := _PYTHON_FRAME.match(text)):
@@ -345,6 +357,22 @@ class MessageReader:
                 self._close(stream, message.stream)
             if self._open_characters > _MOST_OPEN_CHARACTERS:
                 self.end_messages()
+
+    def _take_frame(self, stream: _Stream, message: Message, line: LogLine) -> None:
+        """Python's frames of the thread that died, and of a traceback within a message."""
+        if message.origin == "exception":
+            # A callback's traceback stands in the message, its innermost frame last.
+            if frame := frame_of_traceback(line.text, line.number):
+                message.frames.insert(0, frame)
+                del message.frames[_STACK_FRAMES:]
+        elif message.origin == "signal":
+            if begins_thread(line.text):
+                stream.is_current_thread = is_current(line.text)
+            elif stream.is_current_thread and len(message.frames) < _STACK_FRAMES:
+                if found := _PYTHON_FRAME.match(line.text):
+                    message.frames.append(
+                        PythonFrame(found["file"], int(found["line"]), found["name"], line.number)
+                    )
 
     def _add_frame(self, message: Message, symbol: str) -> None:
         symbol = symbol.strip()

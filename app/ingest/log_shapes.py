@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from app.ingest.conditions import mask, split_check
-from app.model.dump import CheckFailure
+from app.model.dump import CheckFailure, PythonFrame
 
 TEXT_CHARACTERS = 4000
 
@@ -17,7 +17,8 @@ TEXT_CHARACTERS = 4000
 class Message:
     """A message with the lines that belong to it; `origin` says what began it.
 
-    `exception` is the class of a Python exception; `stack` the symbols of frames printed below.
+    `exception` is the class of a Python exception; `stack` the symbols of frames printed below;
+    `frames` the Python frames of the thread it is about, innermost first.
     """
 
     log: str
@@ -30,6 +31,7 @@ class Message:
     line: int | None = None
     exception: str | None = None
     stack: list[str] = field(default_factory=list[str])
+    frames: list[PythonFrame] = field(default_factory=list[PythonFrame])
 
     @property
     def text(self) -> str:
@@ -243,7 +245,8 @@ def _of_exception(message: Message, text: str) -> CheckFailure | None:
     known = (message.exception or "").endswith(("XlaRuntimeError", "JaxRuntimeError"))
     if known or STATUS.search(text, 0, 300):
         return _of_status(message, text)
-    return _failure(message, "python", text, f"{message.exception}: {mask(text)}")
+    told = f"{message.exception}: {text}" if text else f"{message.exception}"
+    return _failure(message, "python", told, f"{message.exception}: {mask(text)}")
 
 
 def _of_status(message: Message, text: str) -> CheckFailure:
@@ -335,4 +338,5 @@ def _failure(
         context=context,
         failed_after=failed_after,
         stack=tuple(message.stack),
+        frames=tuple(message.frames),
     )

@@ -231,6 +231,16 @@ class DumpContents:
 
 
 @dataclass(frozen=True, slots=True)
+class PythonFrame:
+    """A line of a Python stack; `log_line` is where the log prints it. Both are 1-based."""
+
+    file: str
+    line: int
+    function: str
+    log_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckFailure:
     """One failure stated by a log.
 
@@ -242,7 +252,8 @@ class CheckFailure:
     `context` the verifier's context; `failed_after` the pass of a `Failed after` line;
     `line_number`/`log` the place in the log (1-based); `stack` the symbols of the frames below,
     innermost first; `text` the message in full (prefix removed, cut to 4,000 characters).
-    `signature` is equal for the same fault across line numbers, addresses and names.
+    `signature` is equal for the same fault across line numbers, addresses and names. `frames` are
+    those of the Python thread that raised or died, innermost first.
     """
 
     kind: str
@@ -258,6 +269,7 @@ class CheckFailure:
     context: str | None = None
     failed_after: str | None = None
     stack: tuple[str, ...] = ()
+    frames: tuple[PythonFrame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

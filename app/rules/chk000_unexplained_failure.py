@@ -30,6 +30,9 @@ xla/service/hlo_pass_pipeline.cc (which passes leave a text), xla/service/dump.c
 from collections.abc import Iterable, Iterator
 
 from app import knowledge
+from app.analysis.flag_refusals import PARSER
+from app.analysis.python_frames import died_outside_jax, own_frame, place_of
+from app.model.dump import CheckFailure
 from app.model.facts import Facts
 from app.model.report import Confidence, Failure, Finding, Workaround
 from app.rules.candidates import (
@@ -39,12 +42,13 @@ from app.rules.candidates import (
     pass_in_words,
     ranked_candidates,
 )
-from app.rules.citing import log_evidence, place, quote
+from app.rules.citing import cut_at_word, log_evidence, own_line, place, stack_evidence
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import releases_in_words
 
 _KILLED = "signal::SIGKILL"
+_TITLE = 120
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -54,22 +58,47 @@ def check(facts: Facts) -> Iterable[Finding]:
     cause, failure = facts.log.failures[0], facts.failure
     named = named_instructions(facts, [cause.text])
     candidates = named or _candidates(facts, failure)
+    own = own_line(cause)
     yield Finding(
         rule=RULE.code,
         class_="unknown",
         severity="error",
         confidence=_confidence(failure, named),
         title=_title(failure),
-        message=_message(facts, failure, named, candidates),
-        culprits=tuple(candidate.culprit for candidate in candidates),
+        message=" ".join(
+            (*_of_the_stack(cause), _message(facts, failure, named, candidates)),
+        ),
+        culprits=(*(c.culprit for c in candidates), *((own,) if own is not None else ())),
         evidence=(
             log_evidence(cause),
+            *stack_evidence(cause),
             *(c.evidence for c in candidates if c.evidence is not None),
             *(change_evidence(facts.failing) if facts.failing else ()),
         ),
-        workarounds=tuple(_workarounds(facts, failure)),
-        unknown=tuple(_unknown(facts, named)),
+        workarounds=tuple(_workarounds(facts, cause, failure)),
+        unknown=tuple(_unknown(facts, cause, named)),
     )
+
+
+def _of_the_stack(cause: CheckFailure) -> Iterator[str]:
+    """What the Python stack in the log says of where to look."""
+    own = own_frame(cause)
+    if died_outside_jax(cause):
+        innermost = cause.frames[0]
+        called = (
+            f", called from {place_of(own)}" if own is not None and own is not innermost else ""
+        )
+        yield (
+            f"The innermost Python frame is {place_of(innermost)}{called}, not inside JAX: look "
+            "there first. A compiled function that is called there leaves no frame of its own."
+        )
+    elif own is not None and cause.kind == "python":
+        yield f"The traceback's innermost line of the program's own is {place_of(own)}."
+    elif own is not None:
+        yield (
+            f"The program's own line in the Python stack is {place_of(own)}; devices and compilers "
+            "may have met the fault earlier than Python tells of it."
+        )
 
 
 def _candidates(facts: Facts, failure: Failure) -> tuple[Named, ...]:
@@ -87,7 +116,7 @@ def _confidence(failure: Failure, named: tuple[Named, ...]) -> Confidence:
 def _title(failure: Failure) -> str:
     sure = failure.pass_ and failure.confidence in ("certain", "likely")
     where = f" in {failure.pass_}" if sure else ""
-    what = failure.condition or failure.status or quote(failure.text)[:80]
+    what = failure.condition or cut_at_word(failure.text.strip().partition("\n")[0], _TITLE)
     position = f" ({failure.file}:{failure.line})" if failure.file and failure.line else ""
     return f"The run died{where}: {what}{position}"
 
@@ -117,7 +146,7 @@ def _message(
     return " ".join(filter(None, parts))
 
 
-def _workarounds(facts: Facts, failure: Failure) -> Iterator[Workaround]:
+def _workarounds(facts: Facts, cause: CheckFailure, failure: Failure) -> Iterator[Workaround]:
     if failure.signature == _KILLED:
         yield Workaround(
             text="See what killed it: the kernel's log (dmesg) where memory was short, and the log "
@@ -126,6 +155,11 @@ def _workarounds(facts: Facts, failure: Failure) -> Iterator[Workaround]:
         return
     if failure.kind == "python":
         yield Workaround(text="Python raised it: the traceback in the log ends at the line.")
+        return
+    if died_outside_jax(cause):
+        yield Workaround(
+            text="See what that line calls outside of Python: a library, a signal, an abort."
+        )
         return
     name = failure.pass_
     if name is not None:
@@ -141,8 +175,11 @@ def _workarounds(facts: Facts, failure: Failure) -> Iterator[Workaround]:
     yield Workaround(text=f"Report it to openxla/xla with this report (--markdown) and: {files}.")
 
 
-def _unknown(facts: Facts, named: tuple[Named, ...]) -> Iterator[str]:
+def _unknown(facts: Facts, cause: CheckFailure, named: tuple[Named, ...]) -> Iterator[str]:
     yield "the cause"
+    if cause.kind == "python" or died_outside_jax(cause) or cause.file == PARSER:
+        # Not of a compile: no dump would say more.
+        return
     if facts.dump is None:
         yield "the module: rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.* and add the dump"
     elif not named:

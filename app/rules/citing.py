@@ -3,15 +3,19 @@
 Every rule quotes through these functions, so that each claim shows its place in the same way.
 """
 
+from collections.abc import Iterator
+
+from app.analysis.python_frames import own_frame
 from app.analysis.sources import source_of
 from app.analysis.summaries import how_known
 from app.model.dump import CheckFailure, ModuleHistory, PassDump
 from app.model.facts import LoopHistory, WhileLoop
-from app.model.report import Culprit, Evidence
+from app.model.report import Culprit, Evidence, Source
 from hlo_parser import Computation, Instruction
 
 _QUOTE_LIMIT = 400
 _NAME_LIMIT = 120
+_MOST_FRAMES = 3
 
 
 def quote(text: str) -> str:
@@ -26,6 +30,38 @@ def instruction_evidence(
     """The instruction's own line in the text of the dump."""
     line = dump.module.line_of(computation, instruction)
     return Evidence(file=dump.file, line=line, text=quote(instruction.text))
+
+
+def cut_at_word(text: str, limit: int) -> str:
+    """The text on one line, of `limit` characters at most; what is cut ends between two words."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    return f"{head.rpartition(' ')[0].rstrip(' ,;:') or head}…"
+
+
+def own_line(failure: CheckFailure) -> Culprit | None:
+    """The innermost line of the log's Python stack that is of no installed package, if any."""
+    frame = own_frame(failure)
+    if frame is None:
+        return None
+    return Culprit(
+        source=Source(file=frame.file, line=frame.line, function=frame.function or None),
+        stated=True,
+        source_how="stated",
+        role="line of the Python stack",
+    )
+
+
+def stack_evidence(failure: CheckFailure) -> Iterator[Evidence]:
+    """The innermost frames of the log's Python stack, down to the program's own."""
+    own = own_frame(failure)
+    to = failure.frames.index(own) + 1 if own is not None else _MOST_FRAMES
+    for frame in (*failure.frames[: min(to, _MOST_FRAMES)], *((own,) if to > _MOST_FRAMES else ())):
+        if frame is not None:
+            text = f'File "{frame.file}", line {frame.line} in {frame.function}'
+            yield Evidence(file=failure.log, line=frame.log_line, text=quote(text))
 
 
 def log_evidence(failure: CheckFailure) -> Evidence:

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 
 from app import knowledge
 from app.analysis.printed import without_print
+from app.analysis.python_frames import own_frame
 from app.model.facts import Diagnosis, Facts
-from app.model.report import Confidence, Evidence, Finding, Severity, Workaround
-from app.rules.citing import dump_evidence, log_evidence, place, quote
+from app.model.report import Confidence, Culprit, Evidence, Finding, Severity, Workaround
+from app.rules.citing import (
+    dump_evidence,
+    log_evidence,
+    own_line,
+    place,
+    quote,
+    stack_evidence,
+)
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import flag_workaround, releases_in_words
@@ -104,7 +112,7 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
         confidence=_confidence(diagnosis, named),
         title=_title(story, culprits),
         message=_message(facts, diagnosis, story, culprits, is_named=bool(named)),
-        culprits=tuple(found.culprit for found in culprits),
+        culprits=(*(found.culprit for found in culprits), *_own_lines(diagnosis)),
         evidence=(*_lines(diagnosis), *_places(culprits), *_newest(facts, diagnosis)),
         flags=_flags(facts, story),
         workarounds=tuple(_workarounds(facts, diagnosis, story)),
@@ -166,9 +174,20 @@ def _words_of(diagnosis: Diagnosis) -> str:
     return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
 
 
+def _own_lines(diagnosis: Diagnosis) -> Iterator[Culprit]:
+    failure = diagnosis.failure
+    frame = None if failure is None else own_frame(failure)
+    if failure is None or frame is None or frame.log_line <= failure.line_number:
+        # Only a traceback within the message, such as a callback's, tells where the fault is.
+        return
+    if own := own_line(failure):
+        yield own
+
+
 def _lines(diagnosis: Diagnosis) -> Iterator[Evidence]:
     if diagnosis.failure is not None:
         yield log_evidence(diagnosis.failure)
+        yield from stack_evidence(diagnosis.failure)
     for line in diagnosis.lines[:_MOST_LINES]:
         yield Evidence(file=line.log, line=line.line_number, text=quote(line.text))
 
