@@ -33,7 +33,7 @@ from app.analysis.ranks import compare_loaded
 from app.analysis.source_repair import SourceRepairer, source_coverage
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import WorkReader, measure_work
-from app.errors import UsageError
+from app.errors import NotADump, UsageError
 from app.ingest import (
     Progress,
     load_dump,
@@ -106,7 +106,7 @@ def analyze(
     `name` is shown as the input's name instead of the file's own.
 
     Raises:
-        InputError: the input cannot be read or holds no XLA dump.
+        InputError: the input cannot be read, holds no XLA dump, or is an empty log alone.
         UsageError: neither a source nor a log was given.
     """
     return examine(source, settings, question=question, name=name, progress=progress).report
@@ -164,6 +164,13 @@ def _examined(
     tell: Callable[[str], None],
 ) -> Analysis:
     log = merge_logs([_read(entry) for entry in question.logs])
+    if contents is None and not log.byte_size:
+        raise NotADump(
+            "the log is empty",
+            place=", ".join(entry.name for entry in question.logs),
+            next_step="Keep what the program prints, on standard error too: 2>&1 | tee run.log.",
+            code="empty",
+        )
     for words in words_of_input(contents, log):
         tell(words)
     facts = gather_facts(contents, log, question, progress)

@@ -21,6 +21,7 @@ PREFIX = "HLOSCOPE_"
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "KIB": _KIB, "MIB": _MIB, "GIB": _GIB, "TIB": 1 << 40}
+_WANTED: Mapping[object, str] = {int: "a whole number", bool: "true or false"}
 _LEAST_SECRET = 32
 _SIZE = re.compile(r"(\d{1,18})\s*([A-Za-z]{0,3})")
 
@@ -204,7 +205,9 @@ def _value_from_text(name: str, kind: object, text: str) -> object:
         if size[2] and not name.endswith("_BYTES"):
             raise BadSetting(f"{name}: {text!r} has a unit, but this is no size in bytes")
         return int(size[1]) * _UNITS[size[2].upper()]
-    wanted = getattr(kind, "__name__", str(kind))
+    wanted = _WANTED.get(kind, "a path")
+    if name.endswith("_BYTES"):
+        wanted = "a number of bytes, or a size such as 512MiB or 8GiB"
     raise BadSetting(f"{name}: {text!r} is not what this setting takes ({wanted})")
 
 

@@ -1,6 +1,7 @@
 """`hloscope analyze PATH`: the report on a dump, a log, or both, in the terminal and as files."""
 
 import argparse
+import shlex
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
+from app.cli.complaints import complain
 from app.cli.output import console_for_report, write_output
 from app.errors import NotADump, UsageError
 from app.ingest.log_text import log_text
@@ -88,8 +90,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     )
     with _source(arguments.path) as source:
         name = "stdin" if arguments.path == "-" else ""
-        report = analyze(source, settings, question=question, name=name)
+        with _log_told_apart(arguments.path):
+            report = analyze(source, settings, question=question, name=name)
         near = [source.parent] if source is not None and arguments.path != "-" else []
+    for log in question.logs:
+        if not (log.text or (log.file is not None and log.file.stat().st_size)):
+            complain(f"{log.name}: the log is empty")
     snippets = read_source_lines(report, [*near, *(Path(log).parent for log in arguments.log)])
     for target, text in _outputs(arguments, report, snippets):
         write_output(target, text.encode("utf-8", "backslashreplace"))
@@ -138,6 +144,22 @@ def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
         f.severity in AT_OR_ABOVE[fail_on] and f.confidence != "ruled_out" for f in report.findings
     )
     return int(failed)
+
+
+@contextmanager
+def _log_told_apart(path: str | None) -> Generator[None]:
+    """Say how the file `path` is given as a log where it is refused as a dump."""
+    try:
+        yield
+    except NotADump as error:
+        if error.code != NotADump.default_code or path in (None, "-"):
+            raise
+        command = f"hloscope analyze --log {shlex.quote(str(path))}"
+        raise NotADump(
+            error.cause,
+            place=error.place,
+            next_step=f"Give the folder of --xla_dump_to; if this is the log of a run: {command}",
+        ) from error
 
 
 @contextmanager

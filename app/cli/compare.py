@@ -8,7 +8,7 @@ from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json
-from app.errors import UsageError
+from app.errors import NotADump, UsageError
 from app.model.ranks import RankComparison
 from app.report.comparison import comparison_sheet
 from app.report.comparison_ranks import ranks_sheet
@@ -47,6 +47,9 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print what differs; 0 also when the dumps differ."""
     names: list[str] = arguments.dumps
+    for name in names:
+        if not Path(name).exists():
+            raise NotADump("no such file or folder", place=name, next_step="Check the path.")
     if len(names) < 2:
         raise UsageError("there is nothing to compare with", next_step="Give two dumps or more.")
     found: ComparisonView | RankComparison

@@ -75,8 +75,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 where the module compiles, 1 where it fails or something was found, 5 for a time-out."""
     root = settings.replay_dir.expanduser()
     if arguments.list:
-        for release in installed(root):
+        releases = installed(root)
+        for release in releases:
             print(release)
+        if not releases:
+            complain(f"{root}: no release is installed. hloscope replay --install R installs one.")
         return 0
     if arguments.install:
         return _install(root, arguments.install, tpu=arguments.tpu)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import secrets
+import shlex
 import sys
 import tarfile
 import tempfile
@@ -17,6 +18,7 @@ import msgspec
 from app.cli.analyze import FORMS
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
+from app.cli.complaints import complain
 from app.cli.output import write_output
 from app.cli.remote import Remote
 from app.errors import JobFailed, NotADump, ServerFault, UsageError
@@ -100,6 +102,14 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     address = remote.full(f"/r/{shown}" if arguments.share else str(made["url"]))
     taken = "-" in (arguments.json, *wanted.values())
     print(address, file=sys.stderr if taken else sys.stdout, flush=True)
+    if not waits:
+        complain("it is being analysed; with --wait its end is told here, too")
+    if "share" in state:
+        server, revoked = shlex.quote(remote.full("/api/v1/reports")), state["share"]
+        complain(
+            "the copy ends with its report, or when you revoke it: curl -X DELETE -H"
+            f" 'Authorization: Bearer {revoked['delete_token']}' {server}/{revoked['id']}"
+        )
     return int(bool(state.get("failed")))
 
 

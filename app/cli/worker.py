@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
@@ -57,15 +58,26 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with Store.of(settings) as store, _copies_dropped(store, stopping):
         if settings.broker_url:
             workers = broker_workers(settings)
-            print("hloscope works for the broker", flush=True)
+            print(f"hloscope works for the broker, on {store_of(settings)}", flush=True)
             workers.work(stopping)
             return 0
         runner = runner_for(store, settings)
         runner.start()
-        print("hloscope works for the database", flush=True)
+        print(f"hloscope works for the database, on {store_of(settings)}", flush=True)
         stopping.wait()
         runner.stop()
     return 0
+
+
+def store_of(settings: Settings) -> str:
+    """Where the rows and files stand, without what lets one in."""
+    places = dict.fromkeys(filter(None, (settings.database_url, settings.blobs_url)))
+    return " and ".join(map(_without_secrets, places)) or str(settings.data_dir.resolve())
+
+
+def _without_secrets(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import complaints
+from app.cli import complaints, worker
 from app.cli.commands import COMMANDS
 from app.cli.main import build_parser, main
-from app.settings import template_dir
+from app.settings import Settings, template_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,3 +91,60 @@ def test_an_interrupt_while_a_command_is_imported_ends_quietly(
     monkeypatch.setattr("app.cli.main.import_module", interrupted)
     assert main([command]) == 130
     assert capsys.readouterr().err == "hloscope: interrupted\n"
+
+
+def test_a_log_in_the_place_of_the_dump_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "a run.log"
+    log.write_text("F0412 10:11:12.345678 4242 some_pass.cc:12] Check failed: a != b\n")
+    assert main(["analyze", str(log)]) == 3
+    assert f"hloscope analyze --log '{log}'" in capsys.readouterr().err
+
+
+def test_an_empty_log_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "empty.log"
+    log.touch()
+    assert main(["analyze", "--log", str(log)]) == 3
+    assert "the log is empty" in capsys.readouterr().err
+    text = tmp_path / "module.txt"
+    text.write_text("HloModule m\n\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n")
+    assert main(["analyze", str(text), "--log", str(log)]) == 0
+    assert "empty.log: the log is empty" in capsys.readouterr().err
+
+
+def test_that_no_release_is_installed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HLOSCOPE_REPLAY_DIR", str(tmp_path))
+    assert main(["replay", "--list"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no release is installed. hloscope replay --install R" in said.err
+
+
+def test_both_sides_are_looked_for_before_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read(*args: object, **given: object) -> None:
+        raise AssertionError("a dump was read")
+
+    monkeypatch.setattr("app.cli.compare.compare_dumps", read)
+    assert main(["compare", str(tmp_path), str(tmp_path / "nosuch")]) == 3
+    assert "nosuch: no such file or folder" in capsys.readouterr().err
+
+
+def test_a_size_that_is_none_is_told_what_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HLOSCOPE_MAX_UPLOAD_BYTES", "abc")
+    assert main(["rules"]) == 2
+    assert "8GiB" in capsys.readouterr().err
+
+
+def test_the_store_of_a_worker_is_told_without_its_password() -> None:
+    settings = Settings(
+        database_url="postgresql://me:secret@db/hloscope", blobs_url="s3://bucket/a?key=secret"
+    )
+    assert worker.store_of(settings) == "postgresql://db/hloscope and s3://bucket/a"
+    assert worker.store_of(Settings()) == str(Path("data").resolve())

@@ -53,7 +53,9 @@ def test_a_crash_fails_and_comes_in_every_form(
     code = upload(server, str(sample.archive), "--log", str(sample.log), "--share", *targets)
     assert code == 1
     address = capsys.readouterr().out.strip()
-    assert f"<{address}>" in (tmp_path / "thread").read_text()
+    assert "/r/" in address
+    # The server is not told its own address, and so puts none into what is made to be pasted.
+    assert address not in (tmp_path / "thread").read_text()
     assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
     assert (tmp_path / "html").read_text().startswith("<!doctype html>")
     assert "/home/" not in (tmp_path / "html").read_text()
@@ -88,11 +90,26 @@ def test_standard_output_is_one_thing(
     assert captured.err.startswith(f"{server}/r/")
 
 
+def test_how_it_goes_on_is_told_beside_the_address(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "dump.tar.gz"
+    dump.write_bytes(small_dump())
+    assert upload(server, str(dump)) == 0
+    assert "--wait" in capsys.readouterr().err
+    assert upload(server, str(dump), "--share") == 0
+    said = capsys.readouterr()
+    share = said.out.strip().rpartition("/")[2]
+    assert "curl -X DELETE -H 'Authorization: Bearer " in said.err
+    assert f"{server}/api/v1/reports/{share}" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
         ([], 2, "nothing to send"),
         (["nowhere.tar"], 3, "cannot read"),
+        (["{words}", "--share"], 3, "neither an archive nor a text"),
         (["{words}", "--wait"], 3, "neither an archive nor a text"),
         (["{dump}", "--token", "wrong"], 4, "only with its token"),
         (["{dump}", "--expire-days", "soon"], 4, "no number of days"),
