@@ -56,7 +56,8 @@ def find_caller(request: Request, settings: Settings, store: Store) -> Caller:
     """Whoever the request says sends it; asks the database where it carries a token of the API.
 
     Raises:
-        UsageError: the token was never made, has had its time or was taken back (`bad_token`).
+        UsageError: the token was never made, has had its time or was taken back (`bad_token`), or
+            a person's request may be that of another site (`cross_site`).
     """
     bearer = bearer_of(request)
     if bearer.startswith(PREFIX):
@@ -74,8 +75,26 @@ def find_caller(request: Request, settings: Settings, store: Store) -> Caller:
         return Caller("upload token", None, frozenset({"upload"}))
     person = request.headers.get(settings.login_header, "") if settings.login_header else ""
     if person:
+        _refuse_hidden_origin(request)
         return _person(person.strip()[:_MOST_NAME_CHARACTERS], settings)
     return ANYBODY
+
+
+def _refuse_hidden_origin(request: Request) -> None:
+    # A proxy signs in whatever the browser sends, the forms of other sites too. Those can hide
+    # where they stand, but not from `Sec-Fetch-Site`, which browsers send over https.
+    headers = request.headers
+    if (
+        request.method not in ("GET", "HEAD", "OPTIONS")
+        and headers.get("origin") == "null"
+        and "sec-fetch-site" not in headers
+    ):
+        raise UsageError(
+            "nothing tells whether this server's own page made the request",
+            place="Origin",
+            next_step="Open the server over https: browsers then say which site asks.",
+            code="cross_site",
+        )
 
 
 def caller_of(request: Request) -> Caller:

@@ -190,7 +190,7 @@ def _is_cross_site(headers: Headers) -> bool:
         return fetched_from not in ("same-origin", "none")
     # Without Sec-Fetch-Site (plain http to an address) forms of our own pages say "null", since
     # these are sent with `Referrer-Policy: no-referrer`. A stranger's may say so too, but comes
-    # without the strictly same-site cookie, which is the only right a browser ever holds here.
+    # without the strictly same-site cookie; persons whom a proxy signs in are looked at apart.
     origin = headers.get("origin", "null")
     return origin != "null" and urlsplit(origin).netloc != headers.get("host", "")
 

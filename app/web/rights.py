@@ -18,14 +18,17 @@ REPEAT_HEADER = "Idempotency-Key"
 
 
 def owner_of(request: Request) -> Owner | None:
-    """Whoever the request says sends it, else the member who does, or None.
+    """The member who sends the request, else whoever it says does, or None.
+
+    A member cannot be somebody else for a while: quotas are counted by owner.
 
     Raises:
         UsageError: what it says is too short to be a secret (`bad_owner`).
     """
+    member = caller_of(request).owner
     secret = request.headers.get(OWNER_HEADER, "").strip()
-    if not secret:
-        return caller_of(request).owner
+    if member is not None or not secret:
+        return member
     if not is_owner_secret(secret):
         raise UsageError(
             "that is no secret of an owner",

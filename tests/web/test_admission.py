@@ -224,6 +224,24 @@ class TestPersons:
         assert proxy.post(f"/r/{made['id']}/delete", headers=ada).status_code == 200
         assert code_of(proxy.get(f"/r/{made['id']}", headers=ada)) == (410, "gone")
 
+    def test_do_nothing_from_a_page_that_hides_where_it_stands(self, app: TestClient) -> None:
+        proxy, ada = from_proxy(app), {"x-forwarded-user": "ada"}
+        made = send(proxy, ada)
+        delete = f"/r/{made['id']}/delete"
+        hidden = ada | {"origin": "null"}
+        assert proxy.post(delete, headers=hidden).status_code == 403
+        assert proxy.get(f"/r/{made['id']}", headers=hidden).status_code == 200
+        ours = hidden | {"sec-fetch-site": "same-origin"}
+        assert proxy.post(delete, headers=ours).status_code == 200
+
+    def test_are_nobody_else_for_a_while(self, start: Start) -> None:
+        app = start(members_only=True, owner_max_reports=1, trusted_proxies="127.0.0.1", **LOGIN)
+        proxy, ada = from_proxy(app), {"x-forwarded-user": "ada"}
+        send(proxy, ada)
+        again = ada | {"hloscope-owner": "0123456789abcdef" * 3}
+        answer = proxy.put(REPORTS, content=small_dump(), headers=again)
+        assert code_of(answer) == (429, "quota")
+
     def test_see_what_they_may_do_with_theirs(self, app: TestClient) -> None:
         proxy = from_proxy(app)
         made = send(proxy, {"x-forwarded-user": "ada"})
