@@ -14,6 +14,7 @@ from app.report.collectives_drawing import (
     ScheduleView,
     behind_text,
     collective_anchor,
+    is_scheduled,
     micros_text,
     overlap_kind,
     schedule_view,
@@ -41,7 +42,7 @@ GROUP_BY: Mapping[Grouping, str] = {
 }
 OVERLAP_WORDS = {
     "sync": "synchronous: nothing runs meanwhile",
-    "unknown": "not known: no schedule",
+    "unknown": "no schedule known",
     "exposed": "exposed",
     "partly": "partly hidden",
     "hidden": "hidden",
@@ -196,7 +197,7 @@ def _page_of(
         groupings=tuple(
             OptionView(value, word, value == place.group) for value, word in GROUP_BY.items()
         ),
-        facts=_facts([item for _, item in own]),
+        facts=_facts([item for _, item in own], scheduled=is_scheduled(place.module)),
         schedules=tuple(
             schedule_view(report, item, number, loops) for number, item in enumerate(drawn)
         ),
@@ -212,10 +213,10 @@ def _page_of(
     )
 
 
-def _facts(collectives: Sequence[Collective]) -> tuple[tuple[str, str], ...]:
+def _facts(collectives: Sequence[Collective], *, scheduled: bool) -> tuple[tuple[str, str], ...]:
     windows = [item.window for item in collectives if item.window]
     timed = [w for w in windows if w.exposed_us is not None and w.hidden_us is not None]
-    kinds = [overlap_kind(item) for item in collectives]
+    kinds = [overlap_kind(item, scheduled=scheduled) for item in collectives]
     known = [item.total_bytes for item in collectives if item.total_bytes is not None]
     facts = (
         ("Bytes one device sends in a run", size_text(sum(known)) if known else ""),
@@ -223,7 +224,7 @@ def _facts(collectives: Sequence[Collective]) -> tuple[tuple[str, str], ...]:
         ("Partly hidden", f"{kinds.count('partly'):,}"),
         ("Exposed", f"{kinds.count('exposed'):,}"),
         ("Synchronous", f"{kinds.count('sync'):,}"),
-        ("No schedule", f"{kinds.count('unknown'):,}" if "unknown" in kinds else ""),
+        ("No schedule known", f"{kinds.count('unknown'):,}" if "unknown" in kinds else ""),
         ("Exposed, each once", micros_text(sum(w.exposed_us or 0 for w in timed)) if timed else ""),
         ("Times by the peaks of", legible(_device(timed))),
     )
@@ -297,7 +298,7 @@ def _row(
 ) -> CollectiveRow:
     item = legible(asked)
     loop = loops.get(asked.loop or "")
-    kind = overlap_kind(item)
+    kind = overlap_kind(item, scheduled=is_scheduled(place.module))
     times = item.window if item.window and item.window.exposed_us is not None else None
     source = asked.source
     return CollectiveRow(

@@ -2,12 +2,12 @@
 
 Takes a `Schedule` and gives SVG coordinates. A bar runs from start to done; the part of its time
 that is waited for is drawn at its end and hatched, for a done waits last. A synchronous collective
-is a block that everything waits for.
+is a block that everything waits for. Of a text without a schedule no bar says what is waited for.
 """
 
 from dataclasses import dataclass
 
-from app.model.report import Collective, Report
+from app.model.report import Collective, Module, Report
 from app.report.drawing import TickView
 from app.report.program_facts import axes_text
 from app.report.wording import counted, legible, operations_text, shortened, size_text
@@ -107,7 +107,9 @@ def schedule_view(
         height=bottom + _FOOT,
         left=_LEFT,
         right=WIDTH - _RIGHT,
-        bars=tuple(_bar(report.collectives[w.index], w, scale) for w in drawn),
+        bars=tuple(
+            _bar(report.collectives[w.index], w, scale, scheduled=schedule.scheduled) for w in drawn
+        ),
         works=_works(schedule, scale, bottom),
         works_y=works_y,
         works_label_y=bottom - 4,
@@ -121,11 +123,13 @@ def schedule_view(
     )
 
 
-def _bar(collective: Collective, window: ScheduledCollective, scale: float) -> BarView:
+def _bar(
+    collective: Collective, window: ScheduledCollective, scale: float, *, scheduled: bool
+) -> BarView:
     x = _LEFT + window.start * scale
     width = max(_LEAST_WIDTH, (window.end - window.start + 1) * scale)
     y = _TOP + window.lane * _LANE_HEIGHT
-    kind = overlap_kind(collective)
+    kind = overlap_kind(collective, scheduled=scheduled)
     exposed = exposed_share(collective)
     exposed_width = round(width * exposed, 1)
     anchor = collective_anchor(window.index)
@@ -157,8 +161,18 @@ def _bar_lines(collective: Collective, window: ScheduledCollective) -> list[str]
     return [part for part in parts if part]
 
 
-def overlap_kind(collective: Collective) -> str:
+def is_scheduled(module: Module) -> bool:
+    """Whether the last text of a module, in which its collectives stand, is a schedule.
+
+    Only in one is a collective that is not asynchronous known to stay so.
+    """
+    return bool(module.dumps) and module.dumps[-1].scheduled
+
+
+def overlap_kind(collective: Collective, *, scheduled: bool) -> str:
     """`sync`, `unknown` (no schedule), `exposed`, `partly` or `hidden`."""
+    if not scheduled:
+        return "unknown"
     if not collective.is_async:
         return "sync"
     window = collective.window

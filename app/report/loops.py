@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from urllib.parse import urlencode
 
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
+from app.report.collectives_drawing import is_scheduled
 from app.report.lanes import nested_order
 from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
 from app.report.program_facts import axes_text, heaviest, line_text, runs_text, total_text
@@ -203,14 +204,25 @@ def collective_views(report: Report) -> Rows[CollectiveView]:
     loops = {loop.id: loop for loop in report.loops}
     ordered = heaviest(report.collectives)
     several = len({item.module for item in ordered}) > 1
-    return rows_of(tuple(_collective_view(item, modules, loops, several) for item in ordered))
+    scheduled = {module.id for module in report.modules if is_scheduled(module)}
+    return rows_of(
+        tuple(
+            _collective_view(item, modules, loops, several, scheduled=item.module in scheduled)
+            for item in ordered
+        )
+    )
 
 
 def _collective_view(
-    collective: Collective, modules: dict[str, str], loops: dict[str, Loop], several: bool
+    collective: Collective,
+    modules: dict[str, str],
+    loops: dict[str, Loop],
+    several: bool,
+    *,
+    scheduled: bool,
 ) -> CollectiveView:
     loop = loops.get(collective.loop or "")
-    overlap, kind = _overlap(collective)
+    overlap, kind = _overlap(collective, scheduled=scheduled)
     return CollectiveView(
         name=collective.instruction,
         name_note=_name_note(collective, modules, several),
@@ -233,12 +245,14 @@ def _name_note(collective: Collective, modules: dict[str, str], several: bool) -
     return " ".join(parts)
 
 
-def _overlap(collective: Collective) -> tuple[str, str]:
+def _overlap(collective: Collective, *, scheduled: bool) -> tuple[str, str]:
+    if not scheduled:
+        return "no schedule known", "unknown"
     if not collective.is_async:
         return "nothing: synchronous", "none"
     window = collective.window
     if window is None:
-        return "not known: no schedule", "unknown"
+        return "no schedule known", "unknown"
     if not window.instructions:
         return "nothing: not hidden", "exposed"
     work = f", {operations_text(window.flops)}" if window.flops is not None else ""

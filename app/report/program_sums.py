@@ -6,7 +6,7 @@ Takes a report and one of its modules; gives words for the first screen, "" wher
 from collections import Counter
 
 from app.model.report import Module, Report
-from app.report.collectives_drawing import overlap_kind
+from app.report.collectives_drawing import is_scheduled, overlap_kind
 from app.report.wording import counts_text, size_text
 
 _REWRITES = frozenset(
@@ -42,12 +42,20 @@ def collectives_text(report: Report, module: Module) -> str:
 
 
 def overlap_text(report: Report, module: Module) -> str:
-    """`12 hidden, 2 partly hidden, 10 synchronous`; "" where no schedule is known."""
-    kinds = Counter(overlap_kind(item) for item in report.collectives if item.module == module.id)
+    """`12 hidden, 2 partly hidden, 10 synchronous`, or that no schedule is known; "" for none."""
+    scheduled = is_scheduled(module)
+    kinds = Counter(
+        overlap_kind(item, scheduled=scheduled)
+        for item in report.collectives
+        if item.module == module.id
+    )
+    if set(kinds) == {"unknown"}:
+        return "no schedule known"
     words = (
         ("hidden", "hidden"),
         ("partly", "partly hidden"),
         ("exposed", "exposed"),
         ("sync", "synchronous"),
+        ("unknown", "no schedule known"),
     )
     return ", ".join(f"{kinds[kind]:,} {word}" for kind, word in words if kinds[kind])

@@ -104,6 +104,8 @@ def _what_was_read(report: Report) -> str:
 def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ...]:
     facts: list[tuple[str, str]] = []
     module = main_module(report)
+    if cut := cut_text(report):
+        facts.append(("Dump", cut))
     if report.failure is not None:
         facts.append(("Died in", died_in(report.failure)))
     if finding is not None:
@@ -138,6 +140,20 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     return tuple(facts)
 
 
+def cut_text(report: Report) -> str:
+    """`the archive breaks off: 41 of at least 41 texts`; "" for an input that is whole."""
+    cut = [skipped for skipped in report.coverage.skipped if skipped.code == "truncated"]
+    if not cut:
+        return ""
+    whole = any(
+        skipped.name == report.input.name or skipped.reason.startswith("the archive")
+        for skipped in cut
+    )
+    read = sum(len(module.dumps) for module in report.modules)
+    what = "the archive" if whole else "a file"
+    return f"{what} breaks off: {read:,} of at least {counted(read, 'text')}"
+
+
 def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
     loops = {loop.id: loop for loop in report.loops}
     facts: list[tuple[str, str]] = []
@@ -161,11 +177,11 @@ def _flags_to_try(finding: Finding) -> tuple[str, ...]:
 
 def culprit_text(culprit: Culprit) -> str:
     """`while.17, prog1.py:55`, and whether the line was inferred."""
-    name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or "unnamed"
+    name = culprit.instruction or culprit.loop or culprit.computation or culprit.module or ""
     if culprit.source is None:
-        return name
+        return name or "unnamed"
     inferred = "" if culprit.stated else " (inferred)"
-    return f"{name}, {place_text(culprit.source)}{inferred}"
+    return f"{f'{name}, ' if name else ''}{place_text(culprit.source)}{inferred}"
 
 
 def died_in(failure: Failure) -> str:

@@ -25,7 +25,7 @@ class SummaryCard(Struct, frozen=True, kw_only=True):
 
     `releases` are the jaxlib releases that fit, oldest and newest where there are many; `module`
     is the user's own, `passes` the texts of it. `unread` counts lines not understood and members
-    left out.
+    left out; `breaks_off` says that the archive or a file in it does, so that texts may be missing.
     """
 
     name: str
@@ -45,6 +45,7 @@ class SummaryCard(Struct, frozen=True, kw_only=True):
     loops: int = 0
     collectives: int = 0
     unread: int = 0
+    breaks_off: bool = False
 
 
 def summary_card(report: Report) -> SummaryCard:
@@ -73,6 +74,7 @@ def summary_card(report: Report) -> SummaryCard:
         loops=len(report.loops),
         collectives=len(report.collectives),
         unread=report.coverage.unparsed_lines + report.coverage.skipped_count,
+        breaks_off=any(skipped.code == "truncated" for skipped in report.coverage.skipped),
     )
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.model.report import Input, Report, Tool
+from app.model.report import Coverage, Input, Report, Skipped, Tool
 from app.views.summary import SummaryCard, TopFinding, summary_card
 from views.reports import LINE, REPORT
 
@@ -47,3 +47,9 @@ def test_nothing_found() -> None:
 def test_only_ruled_out() -> None:
     card = summary_card(msgspec.structs.replace(REPORT, findings=REPORT.findings[1:2]))
     assert (card.severity, card.top, card.ruled_out) == (None, None, 1)
+
+
+def test_an_archive_that_breaks_off_says_so() -> None:
+    assert not summary_card(REPORT).breaks_off
+    cut = Coverage(skipped=(Skipped(name="dump.tar", code="truncated", reason="it breaks off"),))
+    assert summary_card(msgspec.structs.replace(REPORT, coverage=cut)).breaks_off

@@ -1,0 +1,64 @@
+"""The verdict's facts: what is said first of a program and of the input, and what is not."""
+
+import msgspec
+import pytest
+
+from app.model.report import Coverage, Report, Skipped
+from app.report.collectives_drawing import overlap_kind
+from app.report.loops import collective_views
+from app.report.program_sums import overlap_text
+from app.report.verdict import main_module, verdict_of
+from report import builders
+
+
+def scheduled(report: Report, *, is_so: bool) -> Report:
+    """The report with all last texts a schedule, or none."""
+    modules = tuple(
+        msgspec.structs.replace(
+            module,
+            dumps=(
+                *module.dumps[:-1],
+                msgspec.structs.replace(module.dumps[-1], scheduled=is_so),
+            ),
+        )
+        for module in report.modules
+    )
+    return msgspec.structs.replace(report, modules=modules)
+
+
+def test_without_a_schedule_no_collective_is_called_synchronous() -> None:
+    report = builders.crash_report()
+    told: dict[bool, tuple[str, set[str], bool]] = {}
+    for is_so in (True, False):
+        shown = scheduled(report, is_so=is_so)
+        module = main_module(shown)
+        assert module is not None
+        told[is_so] = (
+            overlap_text(shown, module),
+            {overlap_kind(item, scheduled=is_so) for item in shown.collectives},
+            any("synchronous" in view.overlap for view in collective_views(shown).first),
+        )
+    assert told[False] == ("no schedule known", {"unknown"}, False)
+    assert "synchronous" in told[True][0]
+    assert "sync" in told[True][1]
+    assert told[True][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "words"),
+    [
+        ("dump.tar.gz", "the compressed data breaks off", "the archive breaks off"),
+        ("a.txt", "the archive breaks off inside a member", "the archive breaks off"),
+        ("a.txt.gz", "the compressed data breaks off", "a file breaks off"),
+    ],
+)
+def test_an_input_that_breaks_off_says_so_first(name: str, reason: str, words: str) -> None:
+    whole = builders.crash_report()
+    cut = msgspec.structs.replace(
+        whole,
+        input=msgspec.structs.replace(whole.input, name="dump.tar.gz"),
+        coverage=Coverage(skipped=(Skipped(name=name, code="truncated", reason=reason),)),
+    )
+    texts = sum(len(module.dumps) for module in whole.modules)
+    assert verdict_of(cut).facts[0] == ("Dump", f"{words}: {texts} of at least {texts} texts")
+    assert "Dump" not in dict(verdict_of(whole).facts)
