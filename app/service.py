@@ -76,12 +76,14 @@ class Question:
     """What is known of the run beside the dump.
 
     `flags` is the text of XLA_FLAGS, `release` the jaxlib release, where neither dump nor log
-    holds them; `hung` says that the run was killed because it hung.
+    holds them, and `release_how` how that is known; `hung` says that the run was killed because it
+    hung.
     """
 
     logs: tuple[Log, ...] = ()
     flags: str = ""
     release: str | None = None
+    release_how: str = "given by the user"
     hung: bool = False
 
 
@@ -214,7 +216,9 @@ def gather_facts(
 ) -> Facts:
     """Everything that rules may rest on."""
     flags = parse_flags(question.flags)
-    environment = environment_of(contents, log, flags=flags, release=question.release)
+    environment = environment_of(
+        contents, log, flags=flags, release=question.release, release_how=question.release_how
+    )
     modules = contents.modules if contents else ()
     failure, failing = locate_failure(log, modules)
     loops: dict[str, tuple[LoopHistory, ...]] = {}

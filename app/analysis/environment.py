@@ -14,6 +14,7 @@ def environment_of(
     *,
     flags: Mapping[str, str],
     release: str | None,
+    release_how: str = "given by the user",
 ) -> Environment:
     """Everything that dump, log and user say of the run's surroundings.
 
@@ -35,7 +36,7 @@ def environment_of(
     backend = _backend(contents.modules if contents else (), merged)
     return Environment(
         backend=backend,
-        jaxlib=_releases(contents, log, flags, release),
+        jaxlib=_releases(contents, log, flags, release, release_how),
         num_partitions=header.num_partitions if header else None,
         replica_count=header.replica_count if header else None,
         flags=dict(sorted(merged.items())),
@@ -62,10 +63,14 @@ def _backend(modules: Sequence[ModuleHistory], flags: Mapping[str, str]) -> str 
 
 
 def _releases(
-    contents: DumpContents | None, log: LogFacts, flags: Mapping[str, str], release: str | None
+    contents: DumpContents | None,
+    log: LogFacts,
+    flags: Mapping[str, str],
+    release: str | None,
+    release_how: str,
 ) -> Releases:
     if release is not None:
-        return Releases(releases=(release,), how="given by the user")
+        return Releases(releases=(release,), how=release_how)
     if log.releases:
         return Releases(releases=log.releases, how="named in the log")
     return releases_that_fit(contents, log, flags)

@@ -105,11 +105,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             logs=_logs(place, end),
             flags=given,
             release=_jaxlib_of(command, environ),
+            release_how="asked of the program's own Python",
             hung=end.timed_out,
         )
         _explain(place, question, settings, arguments)
     if failed or end.interrupted or place.is_kept:
-        _say_where(place, is_hang_possible=end.interrupted)
+        _say_where(place, end)
     if not (failed or end.interrupted):
         _discard(place)
     return _exit_code(end)
@@ -120,7 +121,8 @@ def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
     log = Log(str(place.log), file=place.log)
     if end.status >= 0 or end.timed_out:
         return (log,)
-    line = f"{_name_of(-end.status)}\n"
+    # Two blanks, as a shell has them before what it adds.
+    line = f"{_name_of(-end.status)}  (noted by hloscope run: {_word_of(-end.status)})\n"
     try:
         with place.log.open("ab") as file:
             file.write(line.encode())
@@ -239,10 +241,11 @@ def _jaxlib_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None
     return asked.stdout.strip() or None if asked.returncode == 0 else None
 
 
-def _say_where(place: _Place, *, is_hang_possible: bool) -> None:
+def _say_where(place: _Place, end: ProgramEnd) -> None:
     dump = "" if place.dump is None else f" {place.dump}"
-    complain(f"kept for another look: hloscope analyze{dump} --log {place.log}")
-    if is_hang_possible:
+    hung = " --hung" if end.timed_out else ""
+    complain(f"kept for another look: hloscope analyze{dump} --log {place.log}{hung}")
+    if end.interrupted:
         complain("add --hung if it hung")
 
 

@@ -46,7 +46,15 @@ TRY = "Try"
 
 def ranked_findings(report: Report) -> tuple[Finding, ...]:
     """All findings, the gravest and surest first; what is ruled out comes last."""
-    return tuple(sorted(report.findings, key=lambda item: gravity(item.severity, item.confidence)))
+    # A compile that may have died comes before what is sure of the part that it finished.
+    return tuple(
+        sorted(
+            report.findings,
+            key=lambda item: gravity(
+                item.severity, item.confidence, leads=item.class_ == "dump-incomplete"
+            ),
+        )
+    )
 
 
 def verdict_of(report: Report) -> Verdict:

@@ -115,11 +115,17 @@ _POINT = re.compile(r"(?:before|after)_[A-Za-z_]+$")
 _STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
 
 
-def gravity(severity: Severity, confidence: Confidence) -> tuple[bool, int, int]:
-    """Sort key of findings: what is not ruled out first, then the grave, then the sure."""
+def gravity(
+    severity: Severity, confidence: Confidence, *, leads: bool = False
+) -> tuple[bool, int, bool, int]:
+    """Sort key of findings: what is not ruled out first, then the grave, then the sure.
+
+    What `leads` comes before the surest of its severity.
+    """
     return (
         confidence == "ruled_out",
         _SEVERITY_ORDER[severity],
+        not leads,
         _CONFIDENCE_ORDER[confidence],
     )
 

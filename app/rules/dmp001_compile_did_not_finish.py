@@ -208,4 +208,6 @@ RULE = Rule(
     since="0.1.0",
     sources=("xla/service/dump.cc",),
     check=check,
+    # Where a compile may have died, what the finished part could do better comes second.
+    leads=True,
 )

@@ -29,7 +29,8 @@ class Rule:
 
     `class_` is a class of failures (`collective-pipeliner`), `since` the hloscope release that
     brought the rule, `sources` the XLA files and threads it rests on, `page` the docstring of its
-    file. A `fallback` rule speaks only where no other rule explained the failure.
+    file. A `fallback` rule speaks only where no other rule explained the failure. What a rule that
+    `leads` finds comes before all else of its severity, however sure that is.
     """
 
     code: str
@@ -40,6 +41,7 @@ class Rule:
     sources: tuple[str, ...]
     check: Callable[[Facts], Iterable[Finding]]
     fallback: bool = False
+    leads: bool = False
     page: str = ""
 
 
@@ -70,8 +72,14 @@ def run_rules(facts: Facts, rules: Sequence[Rule] | None = None) -> tuple[Findin
     findings = [f for rule in chosen if not rule.fallback for f in rule.check(facts)]
     if not any(f.severity == "error" for f in findings):
         findings += [f for rule in chosen if rule.fallback for f in rule.check(facts)]
+    leading = {rule.code for rule in chosen if rule.leads}
     findings.sort(
-        key=lambda f: (_SEVERITY_ORDER[f.severity], _CONFIDENCE_ORDER[f.confidence], f.rule)
+        key=lambda f: (
+            _SEVERITY_ORDER[f.severity],
+            f.rule not in leading,
+            _CONFIDENCE_ORDER[f.confidence],
+            f.rule,
+        )
     )
     return tuple(finding_with_fingerprint(f) for f in findings)
 

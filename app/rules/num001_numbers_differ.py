@@ -90,8 +90,8 @@ STORIES = {
         "expression by one that is only nearly equal.",
         tries=(
             Try("Look at the operation that the message names, and at its inputs."),
-            Try("Leave the simplifier out, for a test.", "--xla_disable_hlo_passes=algsimp"),
             Try("Compare with jax.disable_jit(), and with a run in float32 or on the CPU."),
+            Try("Leave the simplifier out, for a test.", "--xla_disable_hlo_passes=algsimp"),
         ),
         refs=("jax-ml/jax#38602",),
         flags=("xla_allow_excess_precision", "xla_cpu_enable_fast_math"),

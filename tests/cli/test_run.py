@@ -159,6 +159,9 @@ def test_a_program_that_is_killed(tmp_path: Path) -> None:
     assert done.report["failure"]["kind"] == "signal"
     assert done.report["failure"]["pass"] is None
     assert "from outside" in done.report["failure"]["how"]
+    # Nobody said so: neither the program nor its user.
+    assert "noted by hloscope run" in done.report["failure"]["text"]
+    assert done.report["environment"]["jaxlib"]["how"] == "asked of the program's own Python"
 
 
 def test_a_signal_without_a_name(tmp_path: Path) -> None:
@@ -197,6 +200,7 @@ def test_a_program_that_hangs(tmp_path: Path) -> None:
     assert "its time was up" in done.err
     assert done.report["findings"][0]["rule"] == "HNG003"
     assert "The run hung when all of it had been compiled" in done.err
+    assert "run.log --hung" in done.err
 
 
 def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:

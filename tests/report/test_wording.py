@@ -120,7 +120,8 @@ def test_what_is_ruled_out_ranks_last_whatever_its_severity() -> None:
     best_first = [
         gravity("error", "certain"),
         gravity("error", "likely"),
-        gravity("note", "possible"),
+        gravity("note", "possible", leads=True),
+        gravity("note", "likely"),
         gravity("error", "ruled_out"),
     ]
     assert sorted(reversed(best_first)) == best_first
