@@ -166,6 +166,8 @@ def _panel_layout(dumps: tuple[Dump, ...], panels: tuple[CurvePanel, ...]) -> di
             "domain": [max(0.0, round(bottom + 0.03, 4)), round(top, 4)],
             "title": {"text": panel.title},
             "nticks": 4,
+            # Else a billion is called 2B, which beside bytes reads as two of them.
+            **({} if panel.unit is None else {"tickformat": "~s", "ticksuffix": panel.unit}),
         }
     return layout
 

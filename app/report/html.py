@@ -31,7 +31,7 @@ from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
 from app.report.rooted import RootedLinks
 from app.report.thread import thread_of
-from app.report.verdict import TRY, main_module, module_labels, verdict_of
+from app.report.verdict import QUIET, TRY, main_module, module_labels, verdict_of
 from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
@@ -113,6 +113,7 @@ def page_of(
         views=view_links("" if offline else links.report, "report"),
         verdict=verdict,
         facts=tuple((label, value) for label, value in verdict.facts if label != TRY),
+        quiet_facts=QUIET,
         verdict_word=_TONE_WORDS[verdict.tone],
         confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",
         findings=finding_views(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.model.memory import LoopSpan, MemoryCurve
 from app.report.drawing import TickView
-from app.report.wording import counted, size_text
+from app.report.wording import counted, shortened, size_text
 from app.views.memory_map import squarified
 
 _TOP, _FOOT = 10, 22
@@ -204,7 +204,7 @@ def map_drawing(parts: Sequence[Part], canvas: Canvas) -> MapDrawing:
                 kind=part.kind,
                 href=part.href,
                 title=f"{part.label}: {size}, {part.bytes / total:.0%} of the peak; {part.words}",
-                label=_end_of(part.label, label_room) if is_named else "",
+                label=shortened(part.label, label_room) if is_named else "",
                 size=size if is_sized else "",
                 words=_start_of(part.words, room) if has_words else "",
                 text_x=round(tile.x + _PAD, 1),
@@ -214,11 +214,6 @@ def map_drawing(parts: Sequence[Part], canvas: Canvas) -> MapDrawing:
             )
         )
     return MapDrawing(canvas.name, canvas.width, canvas.map_height, tuple(views))
-
-
-def _end_of(label: str, room: int) -> str:
-    """As much of a label as has room: lines of one file differ at the end."""
-    return label if len(label) <= room else f"…{label[1 - room :]}"
 
 
 def _start_of(words: str, room: int) -> str:

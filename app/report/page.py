@@ -371,6 +371,7 @@ class Page:
     views: tuple[ViewLink, ...]
     verdict: Verdict
     facts: tuple[tuple[str, str], ...]
+    quiet_facts: frozenset[str]
     verdict_word: str
     confidence_word: str
     findings: Rows[FindingView]

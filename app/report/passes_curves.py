@@ -25,10 +25,11 @@ class CurveLine:
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """Curves with one axis."""
+    """Curves with one axis; the figures of one with a `unit` are told with prefixes of the SI."""
 
     title: str
     lines: tuple[CurveLine, ...]
+    unit: str | None = None
 
 
 def curve_panels(dumps: Sequence[Dump]) -> tuple[CurvePanel, ...]:
@@ -54,9 +55,12 @@ def curve_panels(dumps: Sequence[Dump]) -> tuple[CurvePanel, ...]:
                 _line(kind, dumps, _bytes_of(kind), size_text)
                 for kind in _kinds(dumps, lambda dump: dump.collective_bytes)
             ),
+            unit="B",
         ),
         CurvePanel(
-            "FLOP", _lines([_line("FLOP", dumps, lambda dump: dump.flops, operations_text)])
+            "FLOP",
+            _lines([_line("FLOP", dumps, lambda dump: dump.flops, operations_text)]),
+            unit="",
         ),
     )
     return (CurvePanel("instructions", (counted,)), *(panel for panel in panels if panel.lines))

@@ -43,6 +43,9 @@ class Verdict:
 TRY = "Try"
 """The label of the fact that names the flags to try first."""
 
+QUIET = frozenset(("Memory", "Device", "Source lines"))
+"""The labels of facts that belong to every program, whatever the verdict: shown as small print."""
+
 
 def ranked_findings(report: Report) -> tuple[Finding, ...]:
     """All findings, the gravest and surest first; what is ruled out comes last."""

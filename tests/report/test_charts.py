@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 
+import msgspec
 import plotly.offline
 
 from app.report.charts import curves_figure, pass_figure, plain
@@ -48,6 +49,24 @@ def test_all_curves_stand_in_panels_and_share_their_looks() -> None:
         same = [trace for trace in drawn if trace["name"] == name]
         assert len({(trace["meta"], trace["line"]["dash"]) for trace in same}) == 1
         assert [trace["showlegend"] for trace in same] == [True] + [False] * (len(same) - 1)
+
+
+def test_bytes_and_operations_are_told_with_si_prefixes() -> None:
+    # A billion bytes is 1GB, where plotly on its own would say 1B.
+    module = builders.crash_report().modules[0]
+    dumps = tuple(
+        msgspec.structs.replace(dump, flops=10**9, collective_bytes={"all-gather": 10**9})
+        for dump in module.dumps
+    )
+    figure = json.loads(json.dumps(curves_figure(msgspec.structs.replace(module, dumps=dumps), {})))
+    axes = {
+        axis["title"]["text"]: (axis.get("tickformat"), axis.get("ticksuffix"))
+        for name, axis in figure["layout"].items()
+        if name.startswith("yaxis")
+    }
+    assert axes["bytes sent"] == ("~s", "B")
+    assert axes["FLOP"] == ("~s", "")
+    assert axes["instructions"] == (None, None)
 
 
 def test_figure_names_colours_for_the_theme_to_fill_in() -> None:

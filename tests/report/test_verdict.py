@@ -1,13 +1,16 @@
 """The verdict's facts: what is said first of a program and of the input, and what is not."""
 
+import re
+
 import msgspec
 import pytest
 
 from app.model.report import Coverage, Report, Skipped
 from app.report.collectives_drawing import overlap_kind
+from app.report.html import report_page
 from app.report.loops import collective_views
 from app.report.program_sums import overlap_text
-from app.report.verdict import main_module, verdict_of
+from app.report.verdict import QUIET, main_module, verdict_of
 from report import builders
 
 
@@ -24,6 +27,14 @@ def scheduled(report: Report, *, is_so: bool) -> Report:
         for module in report.modules
     )
     return msgspec.structs.replace(report, modules=modules)
+
+
+def test_small_print_is_of_every_program() -> None:
+    page = report_page(builders.healthy_report())
+    quiet = re.findall(r'<div class="quiet"><dt>([^<]*)', page)
+    shown = [label for label, _ in verdict_of(builders.healthy_report()).facts]
+    assert quiet == [label for label in shown if label in QUIET]
+    assert 0 < len(quiet) < len(shown)
 
 
 def test_without_a_schedule_no_collective_is_called_synchronous() -> None:
