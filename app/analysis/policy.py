@@ -50,8 +50,14 @@ def hold_against(
         passed=not any(_is_failure(row) for row in rows),
         dump=dump.report.input.name,
         baseline=baseline.report.input.name if baseline else None,
+        unfinished=_unfinished(rows, dump.report),
         rows=rows,
     )
+
+
+def _unfinished(rows: Sequence[PolicyRow], report: Report) -> tuple[str, ...]:
+    held = {row.module for row in rows}
+    return tuple(m.id for m in report.modules if m.id in held and not m.complete)
 
 
 def _is_failure(row: PolicyRow) -> bool:
@@ -63,7 +69,7 @@ def _rows(check: Check, dump: Analysed, baseline: Analysed | None) -> Iterator[P
     if not modules:
         yield _unknown(check, why=f"there is no module {check.module or 'of the user'}")
         return
-    if check.needs_baseline and baseline is None:
+    if check.expect == "same_graph" and baseline is None:
         yield _unknown(check, why="there is no baseline to hold it against")
         return
     for module in modules:
@@ -204,7 +210,9 @@ def _verdict(check: Check, value: float | None, old: float | None) -> tuple[Poli
         return "fail", "less than the least allowed"
     if check.increase is not None:
         if old is None:
-            return "unknown", "the baseline does not say"
+            has_others = check.most is not None or check.least is not None
+            others = "; the other limits hold" if has_others else ""
+            return "unknown", f"there is no baseline figure to hold it against{others}"
         if value > old + check.increase.amount + check.increase.part * old:
             return "fail", "more than the baseline lets pass"
     return "pass", ""
@@ -214,12 +222,13 @@ def _limit(check: Check) -> str:
     unit = _UNIT_WORDS[UNITS[check.measure]] if check.measure else ""
     words: list[str] = []
     if check.least is not None:
-        words.append(f"at least {check.least:,.15g}{unit}")
+        words.append(f"at least {check.given.get('min') or f'{check.least:,.15g}{unit}'}")
     if check.most is not None:
-        words.append(f"at most {check.most:,.15g}{unit}")
+        words.append(f"at most {check.given.get('max') or f'{check.most:,.15g}{unit}'}")
     if check.increase is not None:
         increase = check.increase
-        more = f"{increase.part * 100:.6g} %" if increase.part else f"{increase.amount:,.15g}{unit}"
+        amount = check.given.get("max_increase") or f"{increase.amount:,.15g}{unit}"
+        more = f"{increase.part * 100:.6g} %" if increase.part else amount
         words.append(f"at most {more} more than the baseline")
     return ", ".join(words)
 

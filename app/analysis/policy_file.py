@@ -8,7 +8,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from app.errors import UsageError
@@ -117,6 +117,8 @@ class Check:
     most: float | None = None
     increase: Increase | None = None
     optional: bool = False
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    """`min`, `max` and `max_increase` in the words of the policy, where these are sizes."""
 
     @property
     def needs_baseline(self) -> bool:
@@ -180,6 +182,7 @@ def _check(defaults: Mapping[str, object], entry: object, place: str) -> Check:
         most=read.amount("max", unit),
         increase=read.increase("max_increase", unit),
         optional=read.flag("optional"),
+        given=read.sizes("min", "max", "max_increase"),
     )
     if complaint := _complaint(check):
         raise UsageError(complaint, place=place)
@@ -290,6 +293,10 @@ class _Reader:
             size = ' or a size such as "12 GiB"' if unit == "bytes" else ""
             raise self._refuse(key, f"a number{size}")
         return float(found[1]) * _SCALES[found[2] or "B"]
+
+    def sizes(self, *keys: str) -> dict[str, str]:
+        values = {key: self._given.get(key) for key in keys}
+        return {key: word.strip() for key, word in values.items() if isinstance(word, str)}
 
     def increase(self, key: str, unit: Unit) -> Increase | None:
         value = self._given.get(key)

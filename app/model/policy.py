@@ -44,7 +44,11 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
 
 
 class PolicyResult(Struct, frozen=True, kw_only=True):
-    """All checks of a policy on one dump; `passed` when none failed."""
+    """All checks of a policy on one dump; `passed` when none failed.
+
+    `unfinished` are the ids of modules held against it whose text after all passes is missing:
+    figures are those of the last text there is.
+    """
 
     schema_version: int = SCHEMA_VERSION
     kind: Literal["policy"] = "policy"
@@ -52,4 +56,5 @@ class PolicyResult(Struct, frozen=True, kw_only=True):
     passed: bool
     dump: str
     baseline: str | None = None
+    unfinished: tuple[str, ...] = ()
     rows: tuple[PolicyRow, ...] = ()

@@ -1,12 +1,15 @@
 """A policy's result made ready to be shown: a table of checks, then what made them fail."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
 from app.report.comparison import figure
-from app.report.comparison_sheet import Section, Sheet, grid
+from app.report.comparison_sheet import Grid, Section, Sheet, grid
 from app.report.wording import counted, legible, place_text
 
+_COLUMNS = ("", "check", "where", "value", "baseline", "limit", "why")
+_ALWAYS = frozenset({"", "check", "value", "limit"})
+_UNFINISHED = "the dump ends before the compile does; figures are those of the last text there is"
 _WORDS = {"pass": "pass", "fail": "FAIL", "unknown": "UNKNOWN"}
 
 
@@ -19,16 +22,26 @@ def policy_sheet(result: PolicyResult) -> Sheet:
         badge="PASS" if shown.passed else "FAIL",
         tone="clear" if shown.passed else "error",
         verdict=f"{shown.dump}{against}: {_verdict(shown)}",
-        grids=(
-            grid(
-                "",
-                ("", "check", "where", "value", "baseline", "limit", "why"),
-                map(_row, rows),
-                numbers=("value", "baseline"),
-                most=200,
-            ),
-        ),
+        facts=tuple(("unfinished", f"{module}: {_UNFINISHED}") for module in shown.unfinished),
+        grids=(_table(rows),),
         sections=tuple(_section(row) for row in rows if row.verdict == "fail" and row.places),
+    )
+
+
+def _table(rows: Sequence[PolicyRow]) -> Grid:
+    """The checks; a column that says nothing would take the width of words of the others."""
+    cells = [_row(row) for row in rows]
+    told = [
+        at
+        for at, name in enumerate(_COLUMNS)
+        if name in _ALWAYS or any(row[at] not in ("", "-") for row in cells)
+    ]
+    return grid(
+        "",
+        tuple(_COLUMNS[at] for at in told),
+        [tuple(row[at] for at in told) for row in cells],
+        numbers=("value", "baseline"),
+        most=200,
     )
 
 
@@ -81,6 +94,9 @@ def policy_markdown(result: PolicyResult) -> Iterator[str]:
     """The table as Markdown, for the summary of a CI run."""
     sheet = policy_sheet(result)
     yield f"**{sheet.badge}** {_escaped(sheet.verdict)}"
+    for _, words in sheet.facts:
+        yield ""
+        yield _escaped(words)
     yield ""
     table = sheet.grids[0]
     yield f"| {' | '.join(table.columns)} |"

@@ -133,7 +133,7 @@ def _print_environment(report: Report, module: Module | None, console: Console) 
     if meshes:
         rows.add_row("devices", Text(meshes))
     flags = [f"{name}={value}" for name, value in sorted(environment.flags.items())]
-    source = f" (from {', '.join(environment.flags_from)})" if environment.flags_from else ""
+    source = f" ({', '.join(environment.flags_from)})" if environment.flags_from else ""
     rows.add_row("flags", Text(f"{counted(len(flags), 'flag')} known{source}"))
     console.print(_indented(rows))
 

@@ -170,3 +170,43 @@ def test_a_policy_that_cannot_be_read_is_no_pass(step: Path, tmp_path: Path) -> 
     assert main(["policy", str(step), "--file", str(file)]) == 3
     file.write_text("[[check]]")
     assert main(["policy", str(step), "--file", str(file)]) == 2
+
+
+def test_the_limit_that_needs_no_baseline_is_held_without_one(step: Path, policy: Policy) -> None:
+    text = '[[check]]\nmeasure = "total_memory"\nmax = "1.5 GiB"\nmax_increase = "2 MiB"\n'
+    (row,) = policy(text, step, code=1)["rows"]
+    assert row["verdict"] == "unknown"
+    assert row["value"] > 0
+    assert row["limit"] == "at most 1.5 GiB, at most 2 MiB more than the baseline"
+    assert row["why"] == "there is no baseline figure to hold it against; the other limits hold"
+    (row,) = policy(text.replace("1.5 GiB", "1 B"), step, code=1)["rows"]
+    assert (row["verdict"], row["why"]) == ("fail", "more than the most allowed")
+
+
+def test_a_compile_that_never_finished_is_told_on_top(
+    step: Path, tmp_path: Path, policy: Policy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[[check]]\nmeasure = "copies"\nmax = 1000\n'
+    assert policy(text, step, code=0)["unfinished"] == []
+    crash = next(SAMPLE_DUMPS.joinpath("pipeliner_crash").glob("dump.*"))
+    found = policy(text, crash, code=0)
+    assert found["unfinished"] == [found["rows"][0]["module"]]
+    main(["policy", str(crash), "--file", str(tmp_path / "policy.toml")])
+    printed = capsys.readouterr().out
+    assert printed.index("ends before the compile does") < printed.index("copies")
+
+
+def test_a_table_of_80_columns_breaks_no_word(
+    step: Path,
+    policy: Policy,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    policy(REAL_STEP, step, code=0)
+    main(["policy", str(step), "--file", str(tmp_path / "policy.toml")])
+    printed = capsys.readouterr().out
+    assert "baseline" not in printed
+    for word in ("all-gather", "resharding", "memory", "1 MiB"):
+        assert word in printed
