@@ -10,9 +10,10 @@ look next: the compiler, the devices or the host.
 
 ## How we know
 A module without a text from after all optimizations was being compiled. Else all that was dumped
-had been compiled, and the program ran: then its collectives may wait for each other, and pairs of
-them that share devices and that nothing but the schedule orders are named. A program without any
-collective cannot wait there.
+had been compiled, and the program ran. A loop whose condition reads only what its body hands on
+unchanged never ends once it is entered, and is named first. Else its collectives may wait for each
+other, and pairs of them that share devices and that nothing but the schedule orders are named. A
+program without any collective cannot wait there.
 
 ## What to do
 Get the stacks of all processes while they hang. For a compile that hangs, leave the pass out or
@@ -32,15 +33,17 @@ from collections.abc import Iterable, Iterator
 from app import knowledge
 from app.analysis.collective_order import find_unordered_collectives
 from app.analysis.divergence import find_divergences
+from app.analysis.endless_loops import endless_loops
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
-from app.rules.citing import dump_evidence, place
+from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
 from app.rules.unfinished import is_unfinished
 
 _MOST_PAIRS = 2
+_MOST_LOOPS = 3
 _STACKS = Workaround(
     text="Get the stacks of all processes while they hang: py-spy dump --native --pid PID."
 )
@@ -55,7 +58,7 @@ def check(facts: Facts) -> Iterable[Finding]:
     if compiling:
         yield _in_a_compile(max(compiling, key=lambda history: len(history.dumps)))
     elif own:
-        yield _while_running(facts, own)
+        yield _endless(facts, own) or _while_running(facts, own)
     else:
         yield Finding(
             rule=RULE.code,
@@ -119,6 +122,52 @@ def _in_a_compile(history: ModuleHistory) -> Finding:
     )
 
 
+def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
+    """The loops that are never left once they are entered, as one finding."""
+    found: list[tuple[Culprit, tuple[Evidence, ...]]] = []
+    elements: tuple[int, ...] = ()
+    for history in own:
+        last = history.last
+        tracked = {
+            one.occurrences[last.index].name: one
+            for one in facts.loops.get(history.id, ())
+            if last.index in one.occurrences
+        }
+        loops = [one.occurrences[last.index] for one in tracked.values()]
+        for loop, read in endless_loops(last.module, loops):
+            elements = elements or read
+            culprit = loop_culprit(history, last, tracked[loop.name], role="loop without an end")
+            at = instruction_evidence(last, loop.computation, loop.instruction)
+            asked = instruction_evidence(last, loop.condition, loop.condition.root)
+            found.append((culprit, (at, asked)))
+    if not found:
+        return None
+    first = place(found[0][0])
+    numbers = ", ".join(map(str, elements))
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="error",
+        confidence="possible",
+        title=f"Once entered, the loop {first} never ends",
+        message=f"The condition of {first} reads only what its body hands on unchanged (carried "
+        f"element {numbers}): it answers every time as it did the first time. All that was dumped "
+        "had been compiled to its end, so a program was running, or the host was.",
+        culprits=tuple(culprit for culprit, _ in found[:_MOST_LOOPS]),
+        evidence=tuple(each for _, evidence in found[:_MOST_LOOPS] for each in evidence),
+        workarounds=(
+            Workaround(text="Make the body change what the condition reads."),
+            _STACKS,
+        ),
+        ruled_out=(
+            RuledOut(
+                hypothesis="it hung in the compiler", why="every module was compiled to its end"
+            ),
+        ),
+        unknown=("whether the loop was entered: its first value is not always in the text",),
+    )
+
+
 def _while_running(facts: Facts, own: list[ModuleHistory]) -> Finding:
     count = sum(len(facts.collectives.get(history.id, ())) for history in own)
     pairs = list(_pairs(facts, own))
@@ -151,7 +200,8 @@ def _while_running(facts: Facts, own: list[ModuleHistory]) -> Finding:
         workarounds=tuple(_workarounds(has_collectives=count > 0)),
         ruled_out=tuple(_ruled_out(own, count)),
         unknown=("what the host did: input, checkpoints and other processes are in no dump",),
-        upstream=knowledge.upstream("jax-ml/jax#11637", "openxla/xla#19026"),
+        # Both threads are of collectives that wait for each other.
+        upstream=knowledge.upstream("jax-ml/jax#11637", "openxla/xla#19026") if count else (),
     )
 
 
