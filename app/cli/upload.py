@@ -105,12 +105,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if not waits:
         complain("it is being analysed; with --wait its end is told here, too")
     if "share" in state:
-        server, revoked = shlex.quote(remote.full("/api/v1/reports")), state["share"]
-        complain(
-            "the copy ends with its report, or when you revoke it: curl -X DELETE -H"
-            f" 'Authorization: Bearer {revoked['delete_token']}' {server}/{revoked['id']}"
-        )
+        complain(f"the copy ends with its report, or when you revoke it{_how(remote, state)}")
     return int(bool(state.get("failed")))
+
+
+def _how(remote: Remote, state: dict[str, Any]) -> str:
+    """How a copy is revoked; its token is shown to a person alone, for logs of CI are public."""
+    if not sys.stderr.isatty():
+        return " with the `delete_token` that --json writes"
+    server, revoked = shlex.quote(remote.full("/api/v1/reports")), state["share"]
+    return (
+        f": curl -X DELETE -H 'Authorization: Bearer {revoked['delete_token']}'"
+        f" {server}/{revoked['id']}"
+    )
 
 
 def _share(remote: Remote, report_id: str, token: str, timeout_s: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,12 +92,17 @@ def test_standard_output_is_one_thing(
 
 
 def test_how_it_goes_on_is_told_beside_the_address(
-    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dump = tmp_path / "dump.tar.gz"
     dump.write_bytes(small_dump())
     assert upload(server, str(dump)) == 0
     assert "--wait" in capsys.readouterr().err
+    assert upload(server, str(dump), "--share") == 0
+    unseen = capsys.readouterr().err
+    assert "--json" in unseen
+    assert "Bearer" not in unseen
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert upload(server, str(dump), "--share") == 0
     said = capsys.readouterr()
     share = said.out.strip().rpartition("/")[2]
