@@ -24,6 +24,10 @@ fi
 
 [ ! -s "$out/annotations" ] || cat "$out/annotations"
 [ ! -s "$out/summary.md" ] || cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
+# A server that was not told its own address puts none into what it writes.
+if [ -s "$out/url" ] && ! grep -qsF "<$(head -n 1 "$out/url")>" "$GITHUB_STEP_SUMMARY"; then
+    printf '\n<%s>\n' "$(head -n 1 "$out/url")" >>"$GITHUB_STEP_SUMMARY"
+fi
 {
     [ ! -s "$out/hloscope.sarif" ] || echo "sarif=$out/hloscope.sarif"
     [ ! -s "$out/summary.md" ] || echo "summary=$out/summary.md"
