@@ -43,12 +43,16 @@ def test_paths_and_counts() -> None:
     [
         ("HLOSCOPE_MAX_UPLOAD_BYTE", "1", "Did you mean HLOSCOPE_MAX_UPLOAD_BYTES?"),
         ("HLOSCOPE_XYZZY", "1", "The README lists the settings."),
-        ("HLOSCOPE_MAX_UPLOAD_BYTES", "-1", "'-1' is not what this setting takes (int)"),
+        (
+            "HLOSCOPE_MAX_UPLOAD_BYTES",
+            "-1",
+            "'-1' is not what this setting takes (a number of bytes",
+        ),
         ("HLOSCOPE_MAX_UPLOAD_BYTES", "1GB", "'1GB' is not what"),
         ("HLOSCOPE_MAX_UPLOAD_BYTES", "", "'' is not what"),
         ("HLOSCOPE_MAX_UPLOAD_BYTES", "9" * 400, "is not what"),
         ("HLOSCOPE_MAX_MEMBERS", "5MiB", "no size in bytes"),
-        ("HLOSCOPE_DATA_DIR", "", "is not what this setting takes (Path)"),
+        ("HLOSCOPE_DATA_DIR", "", "is not what this setting takes (a path)"),
     ],
 )
 def test_mistakes_are_told(name: str, text: str, said: str) -> None:
