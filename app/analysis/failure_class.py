@@ -19,7 +19,8 @@ from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
 
-_PRINTED = re.compile(r"%[\w.\-]+ = [^\n]*|^Extension modules: [^\n]*", re.M)
+# What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
+_PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
 _FILE_NAME = re.compile(r"\b(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
 _CHECKED = re.compile(r"Check failed|RET_CHECK|CHECK failure")
 # Ends of an operation that was slow; what it was stands in an earlier line.
@@ -109,7 +110,7 @@ def _of_signal(
     """A death without a message: what other lines, the last pass, flags or the back end suggest."""
     failure = log.failures[0]
     texts = [line.text for line in log.verbose if line.severity in ("W", "E")]
-    sign = _first(failure_signs("says"), texts) or _first_frame(texts)
+    sign = _first(failure_signs("says"), texts) or _first_frame(texts) or _of_assertion(texts)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     if died_outside_jax(failure) and "SIGILL" not in failure.signature:
@@ -130,6 +131,12 @@ def _of_signal(
     named = _BARE_DEATH.search(failure.signature)
     sign = _whole(failure_signs("state"), f"signal {named[0]} {backend or ''}") if named else None
     return _diagnosis(sign, failure=failure) if sign else None
+
+
+def _of_assertion(texts: Iterable[str]) -> FailureSign | None:
+    """The class of the file in which an assert of C failed."""
+    stems = (_stem(None, text) for text in texts if "ssertion" in text)
+    return next((s for stem in stems if (s := _whole(failure_signs("file"), stem))), None)
 
 
 def _of_flags(flags: Mapping[str, str]) -> FailureSign | None:

@@ -6,7 +6,7 @@ Given is a line without what stands around it; grouping is not done here.
 import re
 from dataclasses import dataclass
 
-from app.ingest.log_shapes import STATUS_CODES
+from app.ingest.log_shapes import OLD_STATUS_CODES, STATUS_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,13 @@ _BARE = re.compile(
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
     r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
+    # Of several errors, as TensorFlow counts them.
+    rf"|\s{{0,8}}\(\d{{1,4}}\) (?:{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): "
     # What MLIR says of an operation, after the place in its text.
     r"|(?:loc\([^\n]{0,400}\): |\S{1,400}:\d{1,9}:\d{1,9}: )?error: '[a-z_]\w*\.[\w.]+' op "
 )
+# Below a failed check; the line of the check itself may have been lost.
+_STACK_ALONE = "*** Check failure stack trace: ***"
 # Complaints, told with the verbose lines.
 _BARE_COMPLAINT = re.compile(
     r"Constant folding an instruction is taking|\[Compiling module |\[(?:spmd|SPMD)\] Involuntary"
@@ -60,7 +64,7 @@ def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
 
     `is_tail`: the line may belong to a failure that is being told; then a status in it is its own.
     """
-    if is_signal(text):
+    if is_signal(text) or (not is_tail and text.startswith(_STACK_ALONE)):
         return Beginning("signal", text)
     if _TERMINATE.match(text):
         return Beginning("log", text, severity="F")

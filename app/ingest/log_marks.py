@@ -21,7 +21,7 @@ from app.ingest.log_words import WordFinder
 
 # Every line that `log_messages.py` reacts to outside of a message holds one of these.
 TRIGGERS = (
-    *(b"xla_", b"jaxlib", b"fail", b"Fail", b"Non-OK", b"RuntimeError", b"Traceback"),
+    *(b"xla_", b"jaxlib", b"fail", b"Fail", b"Non-OK", b"Error: ", b"Exception: ", b"Traceback"),
     *(b"Fatal ", b"LLVM", b"*** ", b"Segmentation", b"Aborted", b"Bus error", b"Illegal ins"),
     *(b"Killed", b"Floating p", b"SIG", b"terminate called", b"Logging error", b"plugin config"),
     *(b"Exception ignored", b"NCCL op", b"Gloo ", b" graph", b"d buffer"),
@@ -30,9 +30,11 @@ TRIGGERS = (
     *(b"remater", b"Involuntary", b"Very slow", b"All configs", b"displaying the", b"Results do"),
     *(b"Constant folding", b"[Compiling", b"reduce memory", b"operation took", b"waiting for"),
     *(b"rendezvous", b"equal to tol", b"Mismatched", b"absolute diff"),
-    *(b"AssertionE", b"FloatingPointE", b"' op ", b"C++ exc", b"verifier errors"),
+    *(b"ssertion", b"FloatingPointE", b"' op ", b"C++ exc", b"verifier errors"),
     *(b"oom-kill", b"oom_kill", b"OOM Kill", b"HLO pass "),
     *(b"CuDNN lib", b"distributed ser", b"ang watchdog", b"high number"),
+    *(b") Internal: ", b") Invalid arg", b") Unimplemented: ", b") Resource ex", b") Failed pre"),
+    *(b") InvalidArg", b") ResourceEx", b") FailedPre"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

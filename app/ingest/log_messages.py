@@ -43,7 +43,7 @@ _MOST_RELEASES = 100
 
 _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
-    r"|\s*#\d{1,3} +0x[0-9a-f]+ (?:in )?(?P<gdb>.+)$"
+    r"|\s*#\d{1,4} +0x[0-9a-f]+ (?:in )?(?P<gdb>.+)$"
 )
 _PYTHON_FRAME = re.compile(
     r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}) in (?P<name>.+)$'

@@ -46,10 +46,10 @@ STATUS_CODES = (
     "UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
 ).split()
 # To 2022 `Internal: ...`, upper case since.
-_OLD_CODES = {code.title().replace("_", " "): code for code in STATUS_CODES} | {
+OLD_STATUS_CODES = {code.title().replace("_", " "): code for code in STATUS_CODES} | {
     code.title().replace("_", ""): code for code in STATUS_CODES
 }
-STATUS = re.compile(rf"(?P<code>{'|'.join([*STATUS_CODES, *_OLD_CODES])}): ")
+STATUS = re.compile(rf"(?P<code>{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): ")
 
 # What wraps a status on its way up; each may stand once more inside the next.
 _WRAPPER = re.compile(
@@ -94,10 +94,13 @@ _MENTIONS = (
     *("Not equal to tolerance", "Mismatched elements", "Max absolute difference"),
     *("' op ", "failed to legalize", "C++ exception", "verifier errors", "ssertion failed"),
     *("oom-kill", "oom_kill", "OOM Kill", "CuDNN library", "distributed service detected"),
-    *("ang watchdog", "high number of iterations", "Failed to verify"),
+    *("ang watchdog", "high number of iterations", "Failed to verify", "Hardening assertion"),
+    "Assertion `",
 )
+# The end of a traceback that is not there, or what a program printed of it.
+_EXCEPTION_ALONE = re.compile(r"(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S")
 _FRAME_ALONE = re.compile(
-    r"(?: *#\d{1,3} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"
+    r"(?: *#\d{1,4} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"
     r"(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w"
 )
 _WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
@@ -150,7 +153,11 @@ def failure_of(message: Message) -> CheckFailure | None:
 def mentions_failure(text: str) -> bool:
     """Whether a line that begins no message still speaks of a failure or shows a frame of one."""
     start = text[:400]
-    return any(word in start for word in _MENTIONS) or _FRAME_ALONE.match(start) is not None
+    return (
+        any(word in start for word in _MENTIONS)
+        or _FRAME_ALONE.match(start) is not None
+        or _EXCEPTION_ALONE.match(start) is not None
+    )
 
 
 def may_speak_of_waiting(text: str) -> bool:
@@ -306,7 +313,7 @@ def _place_of(text: str) -> tuple[str | None, int | None, str | None, str]:
 
 
 def _code(word: str) -> str:
-    return _OLD_CODES.get(word, word)
+    return OLD_STATUS_CODES.get(word, word)
 
 
 def _failure(

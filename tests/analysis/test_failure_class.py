@@ -43,6 +43,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Fatal Python error: Aborted\n    @  0x7ffff7  xla::spmd::PartitionedHlo::Reshard()",
     ),
     "shard-map-manual": (
+        "NotImplementedError: Mosaic kernels cannot be automatically partitioned. Please wrap it.",
         PYTHON + "UNIMPLEMENTED: PartitionId instruction is not supported for SPMD partitioning "
         "since the meaning is ambiguous -- whether the instruction is replicated or the data is.",
         "INVALID_ARGUMENT: Custom emitter for CustomSPMDPartitioning not found",
@@ -71,6 +72,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "F xla/hlo/transforms/simplifiers/algebraic_simplifier.cc:210] Check failed: user_count",
     ),
     "fusion": (
+        "*** Check failure stack trace: ***\n    @     0x557c  absl::LogMessage::Flush()\n"
+        "    @     0x557c  xla::ApplyIndexingOp::fold()\n    @  0x557c  mlir::Op<>::foldHook<>()",
+        "python3: xla/service/gpu/fusions/loop.cc:117: void f(): Assertion `n < 3' failed.\n"
+        "Aborted (core dumped)",
         F + "gpu/model/gpu_performance_model_base.cc:150] Check failed: common_utilization <= "
         "producer_output_utilization (1.4 vs. 1.4)",
         ABSL.format("F") + "hlo_instructions.cc:2415] Check failed: fused_root->IsFusible() "
@@ -78,6 +83,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/priority_fusion.cc:77] Check failed: !ops.empty()",
     ),
     "triton-autotune": (
+        "jax.errors.JaxRuntimeError: UNKNOWN: <unknown>:0: error: loc(\"a.3\"): 'scf.for' op is "
+        "not what its region yields",
+        "jax.errors.JaxRuntimeError: UNKNOWN: <unknown>:0: error: does not fit\n"
+        '%7 = "xtile.extract"(%arg1, %1) : (memref<1x23xf32>) -> tensor<1x1xf32>',
         F + "gpu/autotuning/gemm_fusion_autotuner.cc:1041] Non-OK-status: has_executable.status()\n"
         "Status: FAILED_PRECONDITION: Can not propagate dim orders and requirements.",
         PYTHON + "INTERNAL: Autotuning failed for HLO: %gemm = f32[8]{0} custom-call(%a, %b), "
@@ -126,6 +135,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "(1 vs. 4)",
     ),
     "tpu-memory-space": (
+        PYTHON + "RESOURCE_EXHAUSTED: It is unlikely to have enough device memory. Requires 35G.",
         PYTHON + "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory "
         "space vmem while allocating on stack for %fusion.1 = f32[8]{0} fusion(%p). Exceeded vmem",
         "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM.",
@@ -171,6 +181,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: custom call 'xla.gpu.graph.launch' failed: Failed to update gpu graph",
     ),
     "host-offload": (
+        "ValueError: memory kinds differ: device here, pinned_host there",
         F + "host_offload_utils.cc:225] Check failed: found_computation",
         "INVALID_ARGUMENT: E1200: CompileTimeHostOffloadOutputLocationMismatch: Tensor which is "
         "moved to host (starting from %t) is returned from the entry computation but the layout",
@@ -180,12 +191,19 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "instruction to have shape equal to (s32[], f32[4]{0:S(5)}), actual is (s32[], f32[4]{0})",
     ),
     "scatter-sort": (
+        "sort.h:47: libc++ Hardening assertion !less(a, b) failed: no strict weak ordering\n"
+        "Fatal Python error: Aborted",
+        F.replace("xla/service/", "") + "tf_logging.cc:11] Check failed: a == b (264 vs. 1056)\n"
+        "*** Begin stack trace ***\n\ttorch_xla::CreateScatter(xla::XlaOp)\n"
+        "*** End stack trace ***",
         "INVALID_ARGUMENT: during context [hlo verifier]: Reduction function's accumulator shape "
         "at index 0 differs from the init_value shape: s32[] vs s64[], for instruction "
         "%scatter = s64[8]{0} scatter(%a, %b)\n\nFailed after permutation_sort_simplifier",
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        "  (0) Internal: Expected instruction to have shape equal to f32[4], actual shape is f32[5]"
+        "\n%t.7 = f32[5]{0} slice(%a)\n\nFailed after pipeline-start",
         "INTERNAL: during context [pre-optimization]: Expected instruction to have shape equal to "
         "f32[4]{0}, actual shape is f32[5]{0}:\n%r = f32[5]{0} add(%x, %y)\n\nFailed after algsimp",
         "INTERNAL: RET_CHECK failure (xla/service/hlo_verifier.cc:879) p.second < limit",
@@ -216,6 +234,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "exiting fixed point loop.",
     ),
     "custom-call": (
+        PYTHON + "INVALID_ARGUMENT: Failed to serialize StableHLO;\n\nDetailed error from MLIR: "
+        "t.py:3:1: error: failed to legalize operation 'stablehlo.custom_call'",
         PYTHON + "UNIMPLEMENTED: No registered implementation for untyped custom call to f",
         "NOT_FOUND: No FFI handler registered for f on a platform CUDA (canonical cuda)",
         PYTHON + "INTERNAL: CustomCall failed: CpuCallback error: ValueError",

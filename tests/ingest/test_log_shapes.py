@@ -457,6 +457,14 @@ SIGNALS = {
         "signal::SIGSEGV",
         stack=("slinky::optimize_dims<void> () from /lib/x.so",),
     ),
+    "the stack of a check whose line was lost": Shape(
+        "*** Check failure stack trace: ***\n"
+        "    @     0x7f0000000001  absl::log_internal::LogMessage::Flush()\n"
+        "    @     0x7f0000000002  xla::Shape::mutable_layout()\n",
+        "signal",
+        "signal::xla::Shape::mutable_layout",
+        stack=("absl::log_internal::LogMessage::Flush()", "xla::Shape::mutable_layout()"),
+    ),
     "told by the shell": Shape(
         "train.sh: line 3: 12345 Killed                  python train.py\n",
         "signal",
