@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.ingest.names import FileName
+from app.knowledge.jax_functions import PRIVATE_FUNCTIONS
 from app.model.dump import DumpName, ModuleHistory, PassDump
 from hlo_parser import Computation, Module
 
@@ -215,9 +216,7 @@ _COLLECTIVES = frozenset(
 _PRODUCTS = frozenset(("dot", "convolution"))
 _CONTROL = frozenset(("while", "conditional", "custom-call"))
 _TINY = 16
-# `jit__normal`, `jit__threefry_split`: functions that are private to JAX's libraries. A lambda is
-# the user's own (`jit__lambda_`).
-_PRIVATE = re.compile(r"jit__(?!lambda_$)\w")
+_FUNCTION = re.compile(r"jit_(_\w+)")
 
 
 def _roles(groups: Sequence[_Group]) -> list[Role]:
@@ -249,16 +248,19 @@ def _is_fragment(group: _Group) -> bool:
 
 def _is_helper(group: _Group, size: int, largest: int) -> bool:
     name = group.key[3]
-    is_private = _PRIVATE.match(name) is not None
+    function = _FUNCTION.fullmatch(name)
+    is_private = function is not None and function[1] in PRIVATE_FUNCTIONS
     if name.startswith("pmap_") or (size > _TINY and not is_private):
         return False
     opcodes = _opcodes(group.texts[0].module)
     if opcodes & _COLLECTIVES:
         return False
+    if is_private:
+        return True
     if opcodes & _PRODUCTS:
         # A product that was run on its own, `jnp.dot` outside of any jit.
         return size <= _TINY // 2 and size * _TINY <= largest
-    return is_private or not opcodes & _CONTROL
+    return not opcodes & _CONTROL
 
 
 def _size(group: _Group) -> int:

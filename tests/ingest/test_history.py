@@ -197,6 +197,19 @@ def test_own_modules_first_helpers_behind() -> None:
     ]
 
 
+# 0.4.30 prints `jit__lambda_`, 0.10.2 `jit__lambda`.
+@pytest.mark.parametrize("name", ["jit__lambda", "jit__lambda_", "jit__update"])
+def test_functions_with_an_underscore_are_the_users_but_for_those_of_jax(name: str) -> None:
+    found = histories(
+        compiled(1, "jit__normal", program("jit__normal", 200), BEFORE, AFTER)
+        | compiled(2, name, program(name, 20), BEFORE, AFTER)
+    )
+    assert [(history.name, history.role) for history in found] == [
+        (name, "user"),
+        ("jit__normal", "helper"),
+    ]
+
+
 def test_module_that_died_stands_first() -> None:
     found = histories(
         compiled(1, "jit_large", program("jit_large", 200), BEFORE, AFTER)
