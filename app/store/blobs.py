@@ -2,8 +2,8 @@
 
 A blob is first received under a random name while its digest is being computed, and gets its own
 name in one step that fails where the name is taken: then the same bytes are there already. So no
-blob is ever seen in part. Whoever reads one reads a file: the folder's own, or a copy of what
-stands in a bucket. Calls block; a server makes them in threads.
+blob is ever seen in part, and what is kept outlasts a power cut. Whoever reads one reads a file:
+the folder's own, or a copy of what stands in a bucket. Calls block; a server makes them in threads.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ from obstore.exceptions import AlreadyExistsError
 from obstore.store import LocalStore, S3Store
 
 from app.store.cache import BlobCache
+from app.store.durable import lasting_folder, put_down
 from app.store.faults import StoreUnavailable
 from app.store.places import faults_told_apart, folder_of, open_bucket
 
@@ -136,8 +137,7 @@ class Blobs:
         self._cache: BlobCache | None = None
         self._store: _ObjectStore
         if self._root is not None:
-            self._root.mkdir(parents=True, exist_ok=True)
-            self._disk = self._root
+            self._disk = lasting_folder(self._root)
             self._store = LocalStore(self._root)
         else:
             self._disk = folder.with_name("cache") if cache is None else cache
@@ -174,21 +174,26 @@ class Blobs:
     def keep(self, incoming: Incoming) -> None:
         """Give received bytes their name, or drop them where the same bytes are kept already.
 
+        What is kept outlasts a power cut: a bucket promises so, a folder is told to.
+
         Raises:
             StoreUnavailable: the received bytes are gone.
+            NoSpace: the disk is full.
         """
         name = _name(incoming.sha256)
         with faults_told_apart():
             try:
-                if self._cache is not None and incoming.bytes > MAX_COPY_BYTES:
-                    self._copy(incoming.place, name)
-                    obstore.delete(self._store, incoming.place)
-                else:
-                    obstore.rename(self._store, incoming.place, name, overwrite=False)
+                if self._root is not None:
+                    put_down(self._root / incoming.place)
+                    lasting_folder((self._root / name).parent)
+                self._rename(incoming, name)
             except AlreadyExistsError:
                 obstore.delete(self._store, incoming.place)
             except FileNotFoundError as error:
                 raise StoreUnavailable("bytes that were received are gone") from error
+            if self._root is not None:
+                # Also a name that another gave it just now: it must last before our row says so.
+                put_down((self._root / name).parent)
 
     def discard(self, incoming: Incoming) -> None:
         """Drop received bytes; does nothing where they were kept or dropped before."""
@@ -286,6 +291,13 @@ class Blobs:
     def _delete(self, place: str) -> None:
         with faults_told_apart(), contextlib.suppress(FileNotFoundError):
             obstore.delete(self._store, place)
+
+    def _rename(self, incoming: Incoming, name: str) -> None:
+        if self._cache is not None and incoming.bytes > MAX_COPY_BYTES:
+            self._copy(incoming.place, name)
+            obstore.delete(self._store, incoming.place)
+        else:
+            obstore.rename(self._store, incoming.place, name, overwrite=False)
 
     def _copy(self, source: str, name: str) -> None:
         """Copy an object that is too large for the bucket to do it in one step."""

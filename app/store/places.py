@@ -5,6 +5,7 @@ Keys are no part of it: obstore finds them itself, in the variables `AWS_*` of t
 where the machine's role keeps them.
 """
 
+import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,8 +23,9 @@ _OPTIONS = frozenset({"endpoint", "region"})
 # A request gives up after these: whoever waits is told to come back, and never hangs.
 _CONNECT_S, _REQUEST_S, _RETRY_S, _RETRIES = 5, 300, 30, 3
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # obstore hands the system's number over in words only: "... (os error 28)".
-_FULL_DISK = ("(os error 28)", "(os error 122)")
+_FULL_IN_WORDS = tuple(f"(os error {number})" for number in _FULL)
 
 
 def folder_of(url: str) -> Path | None:
@@ -88,7 +90,9 @@ def faults_told_apart() -> Generator[None]:
     except (FileNotFoundError, AlreadyExistsError):
         raise
     except (BaseError, OSError) as error:
-        if any(words in str(error) for words in _FULL_DISK):
+        if getattr(error, "errno", None) in _FULL or any(
+            words in str(error) for words in _FULL_IN_WORDS
+        ):
             raise NoSpace("no space left on the disk") from error
         raise StoreUnavailable("the store of blobs does not answer") from error
 

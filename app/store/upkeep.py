@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Table, distinct, func, insert, select
 from app.errors import UsageError
 from app.store.blobs import Blobs
 from app.store.database import open_database, reading
+from app.store.durable import put_down
 from app.store.folder_lock import locked
 from app.store.ledger import Ledger
 from app.store.reports import Reports
@@ -196,6 +197,7 @@ class Upkeep:
         for suffix in ("-wal", "-shm"):
             place.with_name(place.name + suffix).unlink(missing_ok=True)
         unfinished.replace(place)
+        put_down(folder)
         return Copied(reports, kept, tuple(each for each in damages if each.reports))
 
     def _fault_of(self, digest: str, size: int, found: int | None, *, digests: bool) -> str:
