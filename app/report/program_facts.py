@@ -4,12 +4,15 @@ Takes values of a report whose texts are legible; what is inferred or assumed is
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from app.model.device import DeviceFigure, Standing, TargetDevice
 from app.model.mesh import Mesh
-from app.model.report import Collective, Module, Report
+from app.model.report import Collective, Loop, Module, Report
 from app.model.source import SourceCoverage
 from app.report.wording import counted, cut_list, place_text, size_text
+
+_Part = TypeVar("_Part", Loop, Collective)
 
 _MOST_MESHES = 3
 _STANDINGS: tuple[tuple[Standing, str], ...] = (
@@ -68,6 +71,12 @@ def line_text(collective: Collective) -> str:
         return ""
     inferred = collective.source_how not in (None, "stated", "earlier_text")
     return place_text(collective.source) + (" (inferred)" if inferred else "")
+
+
+def of_the_program(report: Report, found: Sequence[_Part]) -> list[_Part]:
+    """Those that are not in a small module of JAX's own, in the order given."""
+    small = {module.id for module in report.modules if module.role == "helper"}
+    return [each for each in found if each.module not in small]
 
 
 def heaviest(collectives: Sequence[Collective]) -> list[Collective]:

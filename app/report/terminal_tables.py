@@ -20,6 +20,7 @@ from app.report.program_facts import (
     heaviest,
     line_text,
     meshes_text,
+    of_the_program,
     sends_text,
     total_text,
 )
@@ -61,9 +62,10 @@ def print_heading(text: str, console: Console) -> None:
 def _print_loops(report: Report, console: Console) -> None:
     if not report.loops:
         return
-    print_heading(f"Loops ({len(report.loops):,})", console)
+    loops = of_the_program(report, report.loops)
+    print_heading(f"Loops ({len(loops):,})", console)
     table = _table("loop", "line", "trips", "collectives", "what happened")
-    for loop in report.loops[:_MAX_LOOPS]:
+    for loop in loops[:_MAX_LOOPS]:
         table.add_row(
             Text(loop.name, style="bold", overflow="fold"),
             Text(place_text(loop.source) if loop.source else "-", overflow="fold"),
@@ -71,16 +73,19 @@ def _print_loops(report: Report, console: Console) -> None:
             Text(counts_text(loop.collectives) or "-"),
             Text(loop_story(loop)),
         )
-    console.print(table)
-    _print_left_out(len(report.loops), _MAX_LOOPS, "loops", console)
+    if loops:
+        console.print(table)
+    _print_left_out(len(loops), _MAX_LOOPS, "loops", console)
+    _print_small(len(report.loops) - len(loops), "loop", console)
 
 
 def _print_collectives(report: Report, console: Console) -> None:
     if not report.collectives:
         return
-    print_heading(f"Collectives ({len(report.collectives):,})", console)
+    collectives = of_the_program(report, report.collectives)
+    print_heading(f"Collectives ({len(collectives):,})", console)
     table = _table("collective", "mesh axis", "sends", "in one run", "line")
-    for item in heaviest(report.collectives)[:_MAX_COLLECTIVES]:
+    for item in heaviest(collectives)[:_MAX_COLLECTIVES]:
         table.add_row(
             Text(item.instruction, style="bold", overflow="fold"),
             Text(axes_text(item) or "-", overflow="fold"),
@@ -88,8 +93,10 @@ def _print_collectives(report: Report, console: Console) -> None:
             Text(total_text(item)),
             Text(line_text(item) or "-", overflow="fold"),
         )
-    console.print(table)
-    _print_left_out(len(report.collectives), _MAX_COLLECTIVES, "collectives", console)
+    if collectives:
+        console.print(table)
+    _print_left_out(len(collectives), _MAX_COLLECTIVES, "collectives", console)
+    _print_small(len(report.collectives) - len(collectives), "collective", console)
 
 
 def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> None:
@@ -190,6 +197,12 @@ def _table(*columns: str) -> Table:
 def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None:
     if total > shown:
         console.print(_indented(Text(f"and {total - shown:,} more {noun}", style="dim"), 4))
+
+
+def _print_small(count: int, noun: str, console: Console) -> None:
+    if count:
+        where = "in small modules that JAX made"
+        console.print(_indented(Text(f"{counted(count, noun)} more {where}", style="dim"), 4))
 
 
 def _indented(content: Text | Table, columns: int = 2) -> Padding:

@@ -61,6 +61,28 @@ def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
     assert any(row.startswith("devices mesh fsdp=8") for row in rows)
 
 
+def test_loops_and_collectives_of_small_modules_are_counted_and_not_listed() -> None:
+    report = builders.crash_report()
+    small = builders.small_module(7, "jit__normal")
+    loop, collective = (
+        msgspec.structs.replace(first, module=small.id, **{key: "threefry.1"})
+        for first, key in ((report.loops[0], "name"), (report.collectives[0], "instruction"))
+    )
+    text = printed(
+        msgspec.structs.replace(
+            report,
+            modules=(*report.modules, small),
+            loops=(*report.loops, loop),
+            collectives=(*report.collectives, collective),
+        ),
+        width=200,
+    )
+    assert "threefry.1" not in text
+    assert f"Loops ({len(report.loops)})" in text
+    assert "1 loop more in small modules that JAX made" in text
+    assert "1 collective more in small modules that JAX made" in text
+
+
 def test_device_and_known_lines_stand_among_the_first_facts() -> None:
     text = " ".join(printed(builders.crash_report(), width=300).split())
     assert (
