@@ -69,7 +69,7 @@ class Indexed:
         found = self._operands[position]
         if found is None:
             get = self.index.get
-            found = tuple(get(name, -1) for name in self.instructions[position].operands)
+            found = tuple([get(name, -1) for name in self.instructions[position].operands])
             self._operands[position] = found
         return found
 
@@ -129,6 +129,29 @@ class Indexed:
         return self._users[position]
 
 
+class _BySteps(dict[int, int]):
+    """Signatures by position, each looked up at its first use; later uses are plain look-ups."""
+
+    __slots__ = ("_callees", "_instructions", "_strictness", "_table")
+
+    def __init__(
+        self,
+        table: "FingerprintTable",
+        here: Indexed,
+        strictness: Strictness,
+        callees: Callable[[str], int] | None,
+    ) -> None:
+        super().__init__()
+        self._table, self._instructions = table, here.instructions
+        self._strictness: Strictness = strictness
+        self._callees = callees
+
+    def __missing__(self, position: int) -> int:
+        found = self._table.signature(self._instructions[position], self._strictness, self._callees)
+        self[position] = found
+        return found
+
+
 class FingerprintTable:
     """Numbers for structures, shared by all computations that are compared with each other."""
 
@@ -183,24 +206,9 @@ class FingerprintTable:
         self, here: Indexed, strictness: Strictness, callees: Callable[[str], int]
     ) -> Signature:
         """`signature` by the position in a computation."""
-        instructions = here.instructions
-        known = self._signatures[strictness]
-        by_position: dict[int, int] = {}
-
-        def signature(position: int) -> int:
-            found = known.get(instructions[position])
-            return (
-                found if found is not None else self.signature(instructions[position], strictness)
-            )
-
-        def whole(position: int) -> int:
-            found = by_position.get(position)
-            if found is None:
-                found = self.signature(instructions[position], strictness, callees)
-                by_position[position] = found
-            return found
-
-        return whole if strictness == "whole" else signature
+        if strictness == "whole":
+            return _BySteps(self, here, strictness, callees).__getitem__
+        return _BySteps(self, here, strictness, None).__getitem__
 
     def content(self, computation: Computation, strictness: Strictness = "exact") -> int:
         """Equal for computations that differ in names, callees and order only.
@@ -240,14 +248,18 @@ class FingerprintTable:
         cycle, counts as unknown.
         """
         graphs: dict[int, int] = {}
-        number = self._numbers.setdefault
+        numbers = self._numbers
+        sources, seen = here.sources, graphs.get
         for position in positions:
+            # Lists are faster than generators here, where most of the time of a matching goes.
             operands = tuple(
-                (settled[o] if o in settled else graphs.get(o, -1), path)
-                for o, path in here.sources(position)
+                [
+                    (settled[o] if o in settled else seen(o, -1), path)
+                    for o, path in sources(position)
+                ]
             )
             key = ("operands", signature(position), operands)
-            graphs[position] = number(key, len(self._numbers))
+            graphs[position] = numbers.setdefault(key, len(numbers))
         return graphs
 
     def user_graphs(
@@ -259,14 +271,14 @@ class FingerprintTable:
     ) -> dict[int, int]:
         """The same in the other direction: what uses an instruction, and as which operand."""
         graphs: dict[int, int] = {}
-        number = self._numbers.setdefault
+        numbers = self._numbers
+        users, seen, root = here.users, graphs.get, here.root
         for position in reversed(positions):
-            uses = sorted(
-                (settled[u] if u in settled else graphs.get(u, -1), at)
-                for u, at in here.users(position)
-            )
-            key = ("users", signature(position), position == here.root, tuple(uses))
-            graphs[position] = number(key, len(self._numbers))
+            uses = [(settled[u] if u in settled else seen(u, -1), at) for u, at in users(position)]
+            if len(uses) > 1:
+                uses.sort()
+            key = ("users", signature(position), position == root, tuple(uses))
+            graphs[position] = numbers.setdefault(key, len(numbers))
         return graphs
 
 

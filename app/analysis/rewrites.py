@@ -83,18 +83,22 @@ def name_clones(
     }
     if not added:
         return found
-    forms = {_form(computation) for computation in added.values()}
+    forms = {_form(computation, table) for computation in added.values()}
     origins: defaultdict[int, list[str]] = defaultdict(list)
+    shared: set[Hashable] = set()
     for computation in modules[0].computations:
-        if _form(computation) in forms:
+        form = _form(computation, table)
+        if form in forms:
+            shared.add(form)
             origins[table.content(computation)].append(computation.name)
     result: list[ComputationDiff] = []
     for diff in found:
         computation = added.get(diff.after or "") if diff.before is None else None
-        known = () if computation is None else origins.get(table.content(computation), ())
-        if computation is not None and known:
-            origin = _namesake(computation.name, known)
-            diff = replace(diff, how=f"copy of {origin}")
+        # Most of what a pass adds is of no form that was there: its content need not be known.
+        if computation is not None and _form(computation, table) in shared:
+            known = origins.get(table.content(computation))
+            if known:
+                diff = replace(diff, how=f"copy of {_namesake(computation.name, known)}")
         result.append(diff)
     return result
 
@@ -105,10 +109,10 @@ def _namesake(name: str, origins: Sequence[str]) -> str:
     return max(named, key=len) if named else origins[0]
 
 
-def _form(computation: Computation) -> Hashable:
+def _form(computation: Computation, table: FingerprintTable) -> Hashable:
     """What equal computations have in common, quickly looked up."""
     root = computation.root
-    return len(computation.instructions), root.opcode, root.shape.text
+    return frozenset(table.opcodes(computation).items()), root.opcode, root.shape.text
 
 
 def same_changes(
