@@ -55,16 +55,37 @@ def match_computations(
     matcher.match_equal()
     matcher.match_entry()
     if matcher.names_agree:
-        matcher.match_names(least_likeness=_LEAST_LIKENESS)
+        matcher.match_names()
     matcher.match_content(("whole", "exact"), only_unique=True)
     matcher.follow_calls()
     matcher.match_content(("whole", "exact"), only_unique=False)
-    matcher.match_names(least_likeness=_LEAST_LIKENESS)
+    matcher.match_names()
     matcher.match_alike()
     matcher.match_content(("layout-free",), only_unique=False)
     matcher.match_stems()
     matcher.follow_calls()
     return matcher.result()
+
+
+def sure_counterpart(
+    before: Module,
+    after: Module,
+    there: Computation,
+    table: FingerprintTable,
+    match: MatchInstructions,
+) -> Computation | None:
+    """The counterpart that `match_computations` gives `there` first of all; None where it searches.
+
+    It matches no instruction for that.
+    """
+    here = before.get(there.name)
+    if there is after.entry:
+        named = after.get(before.entry.name)
+        return before.entry if here in (None, before.entry) and named in (None, there) else None
+    if here is None or here is before.entry or after.get(there.name) is not there:
+        return None
+    matcher = _Matcher(before, after, table, match)
+    return here if matcher.names_agree and matcher.is_alike(there.name) else None
 
 
 class _Matcher:
@@ -128,13 +149,17 @@ class _Matcher:
         if here not in self._partner and there not in self._back:
             self._pair(here, there, "entry")
 
-    def match_names(self, *, least_likeness: float) -> None:
+    def is_alike(self, name: str) -> bool:
+        """Whether the two of one name may be the same, by their opcodes."""
+        return self._likeness(name, name) >= _LEAST_LIKENESS
+
+    def match_names(self) -> None:
         for name in self._before:
             if (
                 name in self._after
                 and name not in self._partner
                 and name not in self._back
-                and self._likeness(name, name) >= least_likeness
+                and self.is_alike(name)
             ):
                 self._pair(name, name, "same name")
 

@@ -6,28 +6,26 @@ remembers each pair of distinct computations, so that a history is compared pass
 cost of what changed. Diffing swaps cleanly: what one direction adds, the other removes.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from app.analysis.call_matching import EQUAL_TEXT, ComputationMatching, match_computations
-from app.analysis.fingerprints import UNCOUNTED_KEYS, FingerprintTable, immediate
+from app.analysis.call_matching import (
+    EQUAL_TEXT,
+    ComputationMatching,
+    match_computations,
+    sure_counterpart,
+)
+from app.analysis.differing_parts import Comparison, differences
+from app.analysis.fingerprints import FingerprintTable
 from app.analysis.matching import Matching, MatchingCache
 from app.analysis.relocated import with_relocations
 from app.analysis.rewrites import name_clones, same_changes, with_copies
 from app.analysis.rising_run import rising_run
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
-from hlo_parser import Computation, FrameTables, Instruction, Module, Shape, SourceLocation
-
-_FRAME_ID = re.compile(r"stack_frame_id=\d++\s*+")
-_SPACE = re.compile(r"S\(\d++\)")
+from hlo_parser import Computation, Instruction, Module
 
 # An instruction of a module: the names of its computation and its own.
 Place = tuple[str, str]
-
-# Attributes with a name of their own in `InstructionChange.what`; the others are `attributes`.
-_OWN_NAMES = frozenset({"backend_config", "frontend_attributes", "sharding"})
 
 
 def diff_modules(before: Module, after: Module) -> ModuleDiff:
@@ -48,16 +46,13 @@ class Differ:
     def __init__(self) -> None:
         self._table = FingerprintTable()
         self._matchings = MatchingCache(self._table)
-        self._pairs: dict[tuple[Matching, _Comparison], _PairDiff] = {}
+        self._pairs: dict[tuple[Matching, Comparison], _PairDiff] = {}
         self._modules: dict[tuple[_Computations, _Computations], ComputationMatching] = {}
 
     def diff(self, before: Module, after: Module) -> ModuleDiff:
         """What is different in `after`."""
         matching = self._module_matching(before, after)
-        comparison = _Comparison(
-            scheduled=before.header.is_scheduled and after.header.is_scheduled,
-            frames=None if before.frames is after.frames else (before.frames, after.frames),
-        )
+        comparison = Comparison.of(before, after)
         found: list[ComputationDiff] = []
         matched: dict[str, Matching] = {}
         unchanged = 0
@@ -111,6 +106,41 @@ class Differ:
             alike=same_changes(found, modules, self._table),
         )
 
+    def of_one(
+        self, before: Module, after: Module, computation: str, instruction: str
+    ) -> ComputationDiff | None:
+        """What `diff` says of one instruction of `after` and of nothing else; None where unsure.
+
+        It is sure, at a small part of the cost, where the instruction has a counterpart in a
+        computation whose own counterpart needs no search, and what it calls is equal.
+        """
+        there = after.get(computation)
+        if there is None:
+            return None
+        here = sure_counterpart(before, after, there, self._table, self._matches(before, after))
+        if here is None:
+            return None
+        matching = self._matchings.of(before, after, here, there)
+        j = matching.after.index.get(instruction, -1)
+        i = matching.back.get(j)
+        if i is None:
+            return None
+        old, new = here.instructions[i], there.instructions[j]
+        if len(old.callees) != len(new.callees) or not all(
+            one.role == other.role
+            and self._are_equal_leaves(before.get(one.name), after.get(other.name))
+            for one, other in zip(old.callees, new.callees, strict=True)
+        ):
+            return None
+        what = _what_differs(matching, i, j, Comparison.of(before, after))
+        return ComputationDiff(
+            before=here.name,
+            after=there.name,
+            how="",
+            changed=(InstructionChange(old.name, new.name, what, matching.how[i]),) if what else (),
+            renamed=((old.name, new.name),) if not what and old.name != new.name else (),
+        )
+
     def _are_equal_leaves(self, here: Computation | None, there: Computation | None) -> bool:
         """Whether two computations are equal and call nothing: which is called does not matter."""
         return (
@@ -158,44 +188,22 @@ class Differ:
                 before,
                 after,
                 self._table,
-                lambda here, there: self._matchings.of(before, after, here, there),
+                self._matches(before, after),
             )
             self._modules[key] = found
         return found
 
-    def _compare(self, matching: Matching, comparison: "_Comparison") -> "_PairDiff":
+    def _matches(
+        self, before: Module, after: Module
+    ) -> Callable[[Computation, Computation], Matching]:
+        return lambda here, there: self._matchings.of(before, after, here, there)
+
+    def _compare(self, matching: Matching, comparison: "Comparison") -> "_PairDiff":
         key = (matching, comparison)
         found = self._pairs.get(key)
         if found is None:
             found = self._pairs[key] = _compare(matching, comparison)
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """What a comparison depends on beside the two computations.
-
-    `frames` are the two frame tables where they are not one: frame numbers mean other lines then.
-    """
-
-    scheduled: bool
-    frames: tuple[FrameTables | None, FrameTables | None] | None
-
-    def is_same_metadata(self, before: Instruction, after: Instruction) -> bool:
-        """Whether two metadata values say the same, frame numbers taken as the lines they mean."""
-        here = before.attributes.get("metadata", "")
-        there = after.attributes.get("metadata", "")
-        if here == there:
-            return True
-        if self.frames is None or _FRAME_ID.sub("", here) != _FRAME_ID.sub("", there):
-            return False
-        return self._place(0, before) == self._place(1, after)
-
-    def _place(self, side: Literal[0, 1], instruction: Instruction) -> SourceLocation | None:
-        tables = None if self.frames is None else self.frames[side]
-        metadata = instruction.metadata
-        frame = None if metadata is None else metadata.stack_frame_id
-        return None if tables is None or frame is None else tables.location(frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +232,7 @@ def _one_sided(computation: Computation, *, is_added: bool) -> ComputationDiff:
     )
 
 
-def _compare(matching: Matching, comparison: _Comparison) -> _PairDiff:
+def _compare(matching: Matching, comparison: Comparison) -> _PairDiff:
     before, after = matching.before.instructions, matching.after.instructions
     changed: list[InstructionChange] = []
     renamed: list[tuple[str, str]] = []
@@ -234,10 +242,7 @@ def _compare(matching: Matching, comparison: _Comparison) -> _PairDiff:
         here, there = before[i], after[j]
         if here.callees or there.callees:
             calls.append((here, there))
-        if matching.names_agree and (here is there or here.text == there.text):
-            unchanged += 1
-            continue
-        what = tuple(_differences(matching, i, j, comparison))
+        what = _what_differs(matching, i, j, comparison)
         if what:
             changed.append(InstructionChange(here.name, there.name, what, matching.how[i]))
         elif here.name != there.name:
@@ -258,82 +263,11 @@ def _compare(matching: Matching, comparison: _Comparison) -> _PairDiff:
     return _PairDiff(diff, tuple(calls))
 
 
-def _differences(matching: Matching, i: int, j: int, comparison: _Comparison) -> Iterator[str]:
-    """The names of what differs between two matched instructions, their own names aside."""
+def _what_differs(matching: Matching, i: int, j: int, comparison: Comparison) -> tuple[str, ...]:
     here, there = matching.before.instructions[i], matching.after.instructions[j]
-    if here.opcode != there.opcode:
-        yield "opcode"
-    elif immediate(here) != immediate(there):
-        yield "literal" if here.opcode == "constant" else "parameter_number"
-    if here.shape.text != there.shape.text:
-        yield from _shape_differences(here.shape, there.shape)
-    if not _has_same_operands(matching, i, j):
-        yield "operands"
-    yield from _attribute_differences(here.attributes, there.attributes)
-    if (i == matching.before.root) != (j == matching.after.root):
-        yield "root"
-    if not _has_same_control(matching, here, there):
-        yield "control_predecessors"
-    if not comparison.is_same_metadata(here, there):
-        yield "metadata"
-
-
-def _shape_differences(before: Shape, after: Shape) -> Iterator[str]:
-    if before.without_layout != after.without_layout:
-        yield "shape"
-        return
-    if _memory_spaces(before) != _memory_spaces(after):
-        yield "memory_space"
-    if _SPACE.sub("", before.text) != _SPACE.sub("", after.text):
-        yield "layout"
-
-
-def _memory_spaces(shape: Shape) -> list[str]:
-    return _SPACE.findall(shape.text)
-
-
-def _has_same_operands(matching: Matching, i: int, j: int) -> bool:
-    here, there = matching.before.instructions[i], matching.after.instructions[j]
-    if len(here.operands) != len(there.operands) or here.operand_paths != there.operand_paths:
-        return False
-    operands = zip(
-        matching.before.operands(i),
-        matching.after.operands(j),
-        here.operands,
-        there.operands,
-        strict=True,
-    )
-    # A name that the text does not define (-1) is compared as it stands.
-    return all(
-        matching.partner.get(left) == right if left >= 0 <= right else name == other
-        for left, right, name, other in operands
-    )
-
-
-def _has_same_control(matching: Matching, before: Instruction, after: Instruction) -> bool:
-    """Whether both wait for the same; order in the list means nothing."""
-    if before.control_predecessors == after.control_predecessors:
-        return True
-    return _partners(matching, before.control_predecessors) == frozenset(after.control_predecessors)
-
-
-def _partners(matching: Matching, names: Sequence[str]) -> frozenset[str]:
-    found: set[str] = set()
-    for name in names:
-        i = matching.before.index.get(name)
-        j = None if i is None else matching.partner.get(i)
-        found.add(name if j is None else matching.after.instructions[j].name)
-    return frozenset(found)
-
-
-def _attribute_differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    if before is after:
-        return
-    keys = {*before, *after} - UNCOUNTED_KEYS
-    differing = {key for key in keys if before.get(key) != after.get(key)}
-    if differing - _OWN_NAMES:
-        yield "attributes"
-    yield from sorted(differing & _OWN_NAMES)
+    if matching.names_agree and (here is there or here.text == there.text):
+        return ()
+    return tuple(differences(matching, i, j, comparison))
 
 
 def _with_callees(pair: _PairDiff, is_same: Callable[[str, str], bool]) -> ComputationDiff:

@@ -6,14 +6,14 @@ for the same without more ado, as matching takes it nearly always; only else are
 Reads nothing on its own.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
-from app.analysis.diff import diff_modules
+from app.analysis.diff import Differ
+from app.analysis.fingerprints import operation_of
 from app.analysis.loop_events import RENAMED_TO
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
@@ -111,25 +111,19 @@ def instruction_history(
         raise NotFound(f"there is no instruction {instruction!r}", place=f"{computation}")
     stages: list[Stage] = []
     ending: Ending = "first_text"
-    room = MAX_BYTES_MATCHED
+    search = _Search(texts)
     line = item.text
     for number in sorted((n for n in texts.changed if 0 < n <= dump), reverse=True):
-        text = texts.text(number - 1)
-        if _stands_in(text, place.computation, line):
+        if _stands_in(texts.text(number - 1), place.computation, line):
             continue
-        after, before = texts.parse(number), texts.parse(number - 1)
+        before, after = texts.parse(number - 1), texts.parse(number)
         place = _settled(after, place, line)
         if _holds(before, place, line):
             continue
-        origin, stage = _same_loop(texts, (before, after), place, number)
-        if stage is None:
-            origin, stage = place, _same_name(before, after, place, number)
-        if stage is None:
-            room -= 2 * len(text)
-            if room < 0:
-                ending = "given_up"
-                break
-            stage, origin = _matched(before, after, place, number)
+        stage, origin = search.step(before, after, place, number)
+        if search.is_given_up:
+            ending = "given_up"
+            break
         found = None if origin is None else _find(before, origin)
         if stage is not None:
             stages.append(stage)
@@ -154,11 +148,21 @@ def _stands_in(text: str, computation: str, line: str) -> bool:
     at = text.find(f"\n  {line}\n")
     if at < 0:
         return False
-    head = re.compile(rf"^(?:ENTRY )?%?{re.escape(computation)} [({{]", re.M).search(text)
-    if head is None:
+    head = _head_of(text, computation)
+    if head < 0:
         return False
-    end = text.find("\n}", head.end())
-    return text.find(f"\n  {line}\n", head.end(), len(text) if end < 0 else end + 1) >= 0
+    end = text.find("\n}", head)
+    return text.find(f"\n  {line}\n", head, len(text) if end < 0 else end + 1) >= 0
+
+
+def _head_of(text: str, computation: str) -> int:
+    """Where the head of a computation stands, -1 for nowhere; XLA begins a line with it."""
+    for before in ("\n%", "\nENTRY %", "\n", "\nENTRY "):
+        for behind in (" (", " {"):
+            head = text.find(f"{before}{computation}{behind}")
+            if head >= 0:
+                return head
+    return -1
 
 
 def _find(module: Module, place: _Place) -> Instruction | None:
@@ -268,11 +272,53 @@ def _made(after: Module, place: _Place, number: int) -> Stage | None:
     )
 
 
+class _Search:
+    """What one pass did to an instruction: by names where they tell, else by matching two texts.
+
+    `is_given_up` once more than `MAX_BYTES_MATCHED` would have to be matched.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._room = MAX_BYTES_MATCHED
+        self.is_given_up = False
+
+    def step(
+        self, before: Module, after: Module, place: _Place, number: int
+    ) -> tuple[Stage | None, _Place | None]:
+        """The stage, None for no change of its own, and where the instruction stood before."""
+        origin, stage = _same_loop(self._texts, (before, after), place, number)
+        if stage is None:
+            origin, stage = place, _same_name(before, after, place, number)
+        if stage is not None:
+            return stage, origin
+        item = _find(after, place)
+        if item is not None and not _has_operation(before, item):
+            return _made(after, place, number), None
+        self._room -= len(self._texts.text(number - 1)) + len(self._texts.text(number))
+        self.is_given_up = self._room < 0
+        return (None, None) if self.is_given_up else _matched(before, after, place, number)
+
+
+def _has_operation(module: Module, wanted: Instruction) -> bool:
+    """Whether anything in a text is of that operation, or of that name: nothing else may be it."""
+    operation = operation_of(wanted)
+    return any(
+        item.name == wanted.name or operation_of(item) == operation
+        for computation in module.computations
+        for item in computation.instructions
+    )
+
+
 def _matched(
     before: Module, after: Module, place: _Place, number: int
 ) -> tuple[Stage | None, _Place | None]:
     """What the matching of the two texts says, and where the instruction stood before."""
-    diff = diff_modules(before, after)
+    differ = Differ()
+    one = differ.of_one(before, after, place.computation, place.name)
+    if one is not None:
+        return _stage_of(after, ModuleDiff(computations=(one,), unchanged=0), place, number)
+    diff = differ.diff(before, after)
     stage, origin = _stage_of(after, diff, place, number)
     if stage is not None and stage.kind == "made" and _has_like(before, after, diff, place):
         stage = msgspec.structs.replace(stage, kind="first_seen")

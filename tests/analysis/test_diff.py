@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.analysis.diff import Differ, diff_modules
 from app.model.facts import ComputationDiff, InstructionChange, ModuleDiff
-from hlo_parser import Interner, parse_module
+from hlo_parser import Interner, Module, parse_module
 
 BASE = """HloModule m
 
@@ -318,6 +318,37 @@ def test_one_differ_answers_as_many_do() -> None:
             assert differ.diff(before, after) == diff_modules(before, after)
 
 
+def assert_told_alike(before: Module, after: Module) -> int:
+    """That `of_one` says of each instruction what the whole diff says; of how many it does."""
+    differ, told = Differ(), 0
+    whole = {each.after: each for each in differ.diff(before, after).computations}
+    for there in after.computations:
+        for instruction in there.instructions:
+            alone = differ.of_one(before, after, there.name, instruction.name)
+            if alone is None:
+                continue
+            told += 1
+            full = whole.get(there.name, ComputationDiff(there.name, there.name, ""))
+            assert alone.before == full.before
+            assert alone.changed == tuple(c for c in full.changed if c.after == instruction.name)
+            assert alone.renamed == tuple(r for r in full.renamed if r[1] == instruction.name)
+            assert instruction.name not in full.added
+    return told
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("multiply(%ar, %x)", "divide(%ar, %x)", id="opcode"),
+        pytest.param("%ar =", "%sum =", id="name"),
+        pytest.param("constant(4)", "constant(5)", id="literal"),
+        pytest.param("%add ", "%plus ", id="callee"),
+    ],
+)
+def test_one_instruction_is_told_without_the_rest(old: str, new: str) -> None:
+    assert assert_told_alike(parse_module(BASE), parse_module(edited(old, new))) > 4
+
+
 # ---- properties ----------------------------------------------------------------------------------
 
 OPCODES = {1: ("negate", "exponential", "copy"), 2: ("add", "multiply", "subtract")}
@@ -387,6 +418,12 @@ def test_a_module_and_its_renamed_self_differ_in_names_only(text: str, order: li
         assert computation.before is not None
         assert computation.after is not None
         assert (computation.added, computation.removed, computation.changed) == ((), (), ())
+
+
+@settings(max_examples=100, deadline=None)
+@given(modules(), modules())
+def test_one_instruction_alone_is_told_as_among_all(one: str, other: str) -> None:
+    assert_told_alike(parse_module(one), parse_module(other))
 
 
 @settings(max_examples=100, deadline=None)

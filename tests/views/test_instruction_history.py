@@ -127,8 +127,14 @@ def test_one_that_moves_into_another_computation_is_followed_there() -> None:
 
 def test_large_texts_are_not_followed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MAX_BYTES_MATCHED", 10)
-    found = followed([FIRST, WITH_SUM], "ar")
+    found = followed([WITH_SUM.replace("%ar", "%sum"), WITH_SUM], "ar")
     assert (found.stages, found.ending) == ((), "given_up")
+
+
+def test_the_first_of_its_operation_needs_no_matching(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MAX_BYTES_MATCHED", 10)
+    found = followed([FIRST, WITH_SUM], "ar")
+    assert [stage.kind for stage in found.stages] == ["made"]
 
 
 def test_what_is_not_there_is_refused() -> None:
