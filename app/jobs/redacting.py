@@ -67,9 +67,7 @@ def preview_redaction(
     """
     with Bundle.open(Path(source)) as opened:
         copy = _Copy(opened, logs, redaction, progress)
-        for module in copy.modules():
-            for _ in module.texts:
-                pass
+        copy.look_at_all()
         replaced = copy.redactor.replaced()
         preview = Preview(
             kinds=_kinds(copy.redactor),
@@ -107,6 +105,15 @@ class _Copy:
                     self._shown[piece] = None
                     self.redactor.learn(_decoded(piece))
         self.report = self.redactor.report()
+
+    def look_at_all(self) -> None:
+        """Take out of every text what goes, for what was taken out alone."""
+        for module in self._bundle.modules():
+            self.redactor.member(module.id)
+            for dump in module.dumps:
+                self.redactor.member(dump.file)
+        for piece in self._shown:
+            self.redactor.text(_decoded(piece))
 
     def modules(self) -> Iterator[ModuleTexts]:
         """The modules, each text made when it is asked for."""

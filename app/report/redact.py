@@ -34,9 +34,11 @@ from app.model.report import (
     UnparsedLine,
 )
 from app.report.redact_hlo import Payloads
+from app.report.redact_lines import SharedLines
 from app.report.redact_names import ChosenNames
 from app.report.redact_places import Places
 from app.report.redact_standins import Words
+from app.report.redact_vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Choice:
 
 
 class Replaced(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was taken out, `times` times, and the word that stands for it."""
+    """One thing that was taken out of lines that differ, and the word that stands for it."""
 
     kind: str
     original: str
@@ -80,7 +82,8 @@ class Redactor:
         self._chosen = ChosenNames(self._words, op_names=choice.op_names, source=choice.source)
         self._members = _Members(report, self._words)
         self._report = report
-        for text in _strings(report):
+        self._lines = SharedLines(self._learn, self._redacted)
+        for text in dict.fromkeys(_strings(report)):
             self.learn(text)
         for module in report.modules:
             # The names of the others are XLA's own.
@@ -89,15 +92,11 @@ class Redactor:
 
     def learn(self, text: str) -> None:
         """Look at a text that will be shown; all have to be seen before the first is asked for."""
-        self._places.learn(text)
-        self._chosen.learn(text)
+        self._lines.learn(text)
 
     def text(self, text: str) -> str:
         """A text, or a part of one, as it may be shown; it has as many lines."""
-        text = self._members.replace(text)
-        text = self._payloads.replace(text)
-        text = self._places.replace(text)
-        return self._chosen.replace(text)
+        return self._lines.shown(text)
 
     def member(self, name: str) -> str:
         """The name of a file of the dump, or of a module, as it may be shown."""
@@ -118,6 +117,16 @@ class Redactor:
     def kept_sources(self) -> tuple[str, ...]:
         """The names of source files that were left, without their folders."""
         return tuple(sorted(self._places.kept_sources))
+
+    def _learn(self, text: str) -> None:
+        self._places.learn(text)
+        self._chosen.learn(text)
+
+    def _redacted(self, text: str) -> str:
+        text = self._members.replace(text)
+        text = self._payloads.replace(text)
+        text = self._places.replace(text)
+        return self._chosen.replace(text)
 
     # ---- the report ----------------------------------------------------------------------------
 
@@ -224,15 +233,13 @@ class _Members:
         self._input = report.input.name
         if report.input.name:
             self._shown[report.input.name] = input_name(report.input.name)
+        self._names = Vocabulary(r"\w", before=r"\w/.-", may_go_on=True)
         for name in names:
             self._note(name)
-        # Short names without a dot may be words of a sentence; they go where a name must stand.
-        needles = [each for each in self._shown if "/" in each or ("." in each and len(each) > 4)]
-        alternatives = "|".join(
-            re.escape(each) if each.endswith("/") else rf"{re.escape(each)}(?![\w])"
-            for each in sorted(needles, key=len, reverse=True)
-        )
-        self._pattern = re.compile(rf"(?<![\w/.-])(?:{alternatives})") if needles else None
+        for name in self._shown:
+            # Short names without a dot may be words of a sentence; they go where a name must stand.
+            if "/" in name or ("." in name and len(name) > 4):
+                self._names.add(name)
 
     def shown(self, name: str) -> str:
         """One name."""
@@ -243,9 +250,7 @@ class _Members:
 
     def replace(self, text: str) -> str:
         """A text with the names in it."""
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda match: self._counted(match[0]), text)
+        return self._names.replace(text, self.shown)
 
     def _counted(self, name: str) -> str:
         if name in self._shown and name.endswith("/"):
@@ -265,6 +270,8 @@ class _Members:
             stem, dot, suffix = base.rpartition(".")
             kept = f".{suffix}" if dot and stem and suffix in _SUFFIXES else ""
             self._shown[base] = f"{self._words.known('file', base)}{kept}"
+        if folder and base in self._shown:
+            self._names.add(name)
 
 
 _PLAIN_FOLDERS = frozenset(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+from app.report.redact_signs import has_long_run
 from app.report.redact_standins import Words
 from hlo_parser.possessive import compile_pattern
 
@@ -19,7 +20,9 @@ _WHOLE = compile_pattern(r"(?<![\w.])-?\d{5,}+(?![\w.])")
 _DIGITS_KEPT = 2
 _DIGITS_PLAIN = 3
 _MOST_DIGITS = 20
-_HOLDER = compile_pattern(r"\b(backend_config|frontend_attributes|opaque)=(?=[\"'{])")
+_HOLDER = compile_pattern(
+    r"=(?=[\"'{])(?:(?<=\b(backend_config)=)|(?<=\b(frontend_attributes)=)|(?<=\b(opaque)=))"
+)
 # What stands in a string up to its end: a text never breaks a line within one. XLA quotes twice;
 # what quotes a line of it may not.
 _BODIES = {
@@ -29,7 +32,15 @@ _BODIES = {
 _OPENING = compile_pattern(r'(op_name=)?"|(?<![A-Za-z0-9])b?\'')
 _QUOTE = compile_pattern("[\"']")
 _LONG = 256
-_BASE64 = compile_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{96,}+={0,2}(?![A-Za-z0-9_-])")
+# A string up to its end, or without one.
+_STRING = compile_pattern(
+    r'"(?:(?<=(op_name=)")|)(?:[^"\\\n]++|\\[^\n])*+("?)'
+    r"|'(?:(?<![A-Za-z0-9]')|(?<=(?<![A-Za-z0-9])b'))(?:[^'\\\n]++|\\[^\n])*+('?)"
+)
+_LONG_RUN = 96
+_BASE64 = compile_pattern(
+    rf"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{{{_LONG_RUN},}}+={{0,2}}(?![A-Za-z0-9_-])"
+)
 _KEY = compile_pattern(r"(?<![\w.$-])([\w.$-]++)=(?=[\"'])")
 # Keys of attributes that XLA, JAX and Shardy write themselves, in `frontend_attributes`.
 _OWN_KEY = compile_pattern(
@@ -55,8 +66,9 @@ class Payloads:
             text = self._replace_constants(text)
         if "backend_config=" in text or "frontend_attributes=" in text or "opaque=" in text:
             text = self._replace_held(text)
-        if len(text) > 96:
+        if _may_hold_long_string(text):
             text = self._replace_long_strings(text)
+        if has_long_run(text, _LONG_RUN):
             text = _BASE64.sub(lambda match: self._payload(match[0]), text)
         return text
 
@@ -128,7 +140,8 @@ class Payloads:
                 continue
             start = match.end()
             end = _end_of_value(text, start)
-            kept += [text[done:start], self._held(match[1], text[start:end])]
+            key = match[match.lastindex or 0]
+            kept += [text[done:start], self._held(key, text[start:end])]
             done = end
         return "".join(kept) + text[done:]
 
@@ -220,6 +233,14 @@ def _is_power_of_two(value: float) -> bool:
     return abs(numerator) == 1 and denominator & (denominator - 1) == 0
 
 
+def _may_hold_long_string(text: str) -> bool:
+    """One is too long, or does not end, so that another may begin within it."""
+    return any(
+        not (match[2] or match[3]) or (match.end() - match.start() >= _LONG and not match[1])
+        for match in _STRING.finditer(text)
+    )
+
+
 class _Strings:
     """Where the strings of a text end. A line in which one does not end is read once for it."""
 
@@ -257,7 +278,7 @@ _BRACKETS = compile_pattern(r"[(){}\"'\n]")
 def _end_of_literal(text: str, start: int) -> int:
     """Where the parenthesis closes that opened before `start`; the end of the line if it does not.
 
-    A literal may go over many lines, but only within braces.
+    A literal may go over many lines, but only within braces, and over no blank one.
     """
     depth, braces, at = 1, 0, start
     strings = _Strings(text)
@@ -272,7 +293,7 @@ def _end_of_literal(text: str, start: int) -> int:
                 return len(text)
             at = end
         elif sign == "\n":
-            if not braces:
+            if not braces or text.startswith("\n", at):
                 return match.start()
         elif sign in "{}":
             braces += 1 if sign == "{" else -1

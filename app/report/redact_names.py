@@ -38,8 +38,10 @@ class ChosenNames:
             for name in _OP_NAME.findall(text):
                 self.learn_name(name)
         if self._op_names and "sdy." in text:
-            for name in _AXIS.findall(text):
-                self.learn_name(name)
+            for line in text.split("\n"):
+                # The keys of JSON look like axes.
+                for name in _AXIS.findall(line) if "sdy." in line else ():
+                    self.learn_name(name)
         if (self._op_names or self._source) and "FunctionNames" in text:
             for table in _FUNCTIONS.findall(text):
                 for name in _FUNCTION.findall(table):

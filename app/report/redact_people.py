@@ -9,15 +9,18 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
+from app.report.redact_signs import Sign, has_sign
 from app.report.redact_standins import Kind, Words
+from app.report.redact_vocabulary import Vocabulary
 from app.report.redact_words import PUBLIC_WORDS
 from hlo_parser.possessive import compile_pattern
 
+_Signed = tuple[tuple[Sign, ...], re.Pattern[str]]
 _NAME = r"[A-Za-z](?:[\w-]|\.(?=\w)){1,62}"
 _AT = compile_pattern(r"(?<![\w.%+-])([A-Za-z0-9][\w.%+-]*+)@([A-Za-z0-9](?:[\w-]|\.(?=\w))*+)")
 _SET = r"[\"']?\s?[=:]\s?[\"']?"
-# Each with words one of which must stand in a text that it finds something in.
-_USERS = (
+# Each with signs one of which stands in any text that it finds something in.
+_USERS: tuple[_Signed, ...] = (
     (
         ("USER", "LOGNAME"),
         compile_pattern(
@@ -34,7 +37,7 @@ _USERS = (
         compile_pattern(rf"\blogged in as ({_NAME})|\buid=\d{{1,9}}\(({_NAME})\)"),
     ),
 )
-_HOSTS = (
+_HOSTS: tuple[_Signed, ...] = (
     (
         ("HOST", "NODE", "_ADDR", "POD_NAME", "COMPUTERNAME"),
         compile_pattern(
@@ -44,7 +47,7 @@ _HOSTS = (
         ),
     ),
     (
-        ("ost", "node", "_addr", "pod_name"),
+        ("host", "Host", "nodename", "node_name", "_addr", "pod_name"),
         compile_pattern(
             r"(?<![A-Za-z0-9])(?:[a-z]{1,24}[_-]){0,3}"
             r"(?:[Hh]ost|[Hh]ost_?name|node_?name|coordinator_address|master_addr|pod_name)"
@@ -62,7 +65,7 @@ _HOSTS = (
     (("] ",), compile_pattern(rf"\[(?<![\w\]]\[)({_NAME}):\d{{2,9}}\] ")),
     # syslog: `Nov 30 11:10:00 node17 python[123]:`, or with the time as ISO 8601 writes it.
     (
-        (": ",),
+        (compile_pattern(r":\d\d:\d\d"),),
         compile_pattern(
             r"(?:\b[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
             r"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.:+Z-]{0,15})"
@@ -76,7 +79,7 @@ _HOSTS = (
         ),
     ),
     (
-        ("to", "at", "on", "from", "address", "server", "coordinator", "peer", "endpoint", "is"),
+        (compile_pattern(r":(?<=\w:)\d{4}"),),
         compile_pattern(
             r"\b(?:to|at|on|from|address|server|coordinator|peer|endpoint|is|target|master)"
             rf"[ =:\"'\[(]{{1,3}}({_NAME}):\d{{4,5}}(?![\w:.])"
@@ -101,14 +104,18 @@ _DOMAIN = compile_pattern(
     rf"(?<![\w.%/-])(?:[A-Za-z0-9-]{{1,63}}\.)+(?:{_TOP})(?![\w-]|\.\w)"
     r"|(?<![\w.%/-])(?:[A-Za-z0-9-]{1,63}\.){2,8}(?:io|ai|dev|eu|de|fr|ch|cn|jp|uk|us)(?![\w(-]|\.\w)"
 )
-_DOMAIN_SIGNS = tuple(
-    f".{top}" for top in (*_TOP.split("|"), *"io ai dev eu de fr ch cn jp uk us".split())
-)
+_DOMAIN_SIGNS = (compile_pattern(rf"\.(?:{_TOP}|io|ai|dev|eu|de|fr|ch|cn|jp|uk|us)(?![\w-])"),)
 # Names that clouds give: `ip-10-20-30-41`, `gke-pool-1-0a1b2c3d-x7k2`, `i-0123456789abcdef0`.
 _CLOUD = compile_pattern(
     r"(?<![\w.-])(?:ip(?:-\d{1,3}){4}|(?:gke|aks|eks)-[\w-]{6,62}|i-[0-9a-f]{17})(?![\w-])"
 )
+_CLOUD_SIGNS = (
+    *("gke-", "aks-", "eks-"),
+    compile_pattern(r"ip-\d"),
+    compile_pattern(r"i-[0-9a-f]{17}"),
+)
 _IPV4 = compile_pattern(r"(?<![\w.%-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
+_IPV4_SIGNS = (compile_pattern(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}(?![\w-])"),)
 _IPV6 = compile_pattern(
     r"(?<![\w:.%-])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:)[0-9A-Fa-f:]{3,45}+(?![\w.%-])"
 )
@@ -116,6 +123,7 @@ _COLONS = compile_pattern(r":[0-9A-Fa-f]{0,4}:")
 _MAC = compile_pattern(
     r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])"
 )
+_MAC_SIGNS = (compile_pattern(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-"),)
 _SOURCE = compile_pattern(
     r".*\.(?:py|pyx|ipynb|cc|cpp|cu|c|h|hpp|inc|so|txt|log|sh|hlo|json)", re.I
 )
@@ -128,6 +136,8 @@ _ORDINARY_USERS = frozenset(
     "root user users ubuntu debian runner jenkins build builder admin administrator nobody vscode"
     " jovyan coder ec2 ec2-user me you test tester guest default main docker jax dev work".split()
 )
+# Longer ones nobody has, and no text is searched for.
+_LONGEST = 128
 _ORDINARY_HOSTS = frozenset(
     "localhost local host hosts none unknown null linux darwin windows device devices gpu gpus tpu"
     " tpus cpu cpus cuda rocm memory node nodes worker step epoch line pid tid rank task process"
@@ -141,7 +151,7 @@ class People:
     def __init__(self, words: Words) -> None:
         self._words = words
         self._people: dict[str, tuple[Kind, str]] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._names = Vocabulary("A-Za-z0-9", before="A-Za-z0-9", folds_case=True)
 
     def learn(self, text: str) -> None:
         """Note whose names stand in `text`; they are replaced wherever they stand bare."""
@@ -159,7 +169,7 @@ class People:
         if "[" in text:
             for found in _RANGE.finditer(text):
                 self._learn_range(found[1], found[2], found[3])
-        if any(sign in text for sign in _DOMAIN_SIGNS):
+        if has_sign(text, _DOMAIN_SIGNS):
             for found in _DOMAIN.finditer(text):
                 self.learn_host(found[0])
 
@@ -195,42 +205,28 @@ class People:
     def _learn(self, kind: Kind, name: str) -> None:
         if name.lower() not in self._people:
             self._people[name.lower()] = (kind, name)
-            self._pattern = None
+            self._names.add(name)
             self._words.known(kind, name)
 
     def replace(self, text: str) -> str:
         """The text with words in place of people and hosts."""
         if "@" in text:
             text = _AT.sub(self._for_at, text)
-        if any(sign in text for sign in _DOMAIN_SIGNS):
+        if has_sign(text, _DOMAIN_SIGNS):
             text = _DOMAIN.sub(self._for_domain, text)
-        if "-" in text:
+        if has_sign(text, _CLOUD_SIGNS):
             text = _CLOUD.sub(self._for_host, text)
+        if has_sign(text, _MAC_SIGNS):
             text = _MAC.sub(self._for_host, text)
-        if "." in text:
+        if has_sign(text, _IPV4_SIGNS):
             text = _IPV4.sub(self._for_ip, text)
         if _COLONS.search(text):
             text = _IPV6.sub(self._for_ip, text)
             text = _MAC.sub(self._for_host, text)
-        return self._replace_learnt(text)
+        return self._names.replace(text, self._for_learnt)
 
-    def _replace_learnt(self, text: str) -> str:
-        if not self._people:
-            return text
-        lower = text.lower()
-        if not any(name in lower for name in self._people):
-            return text
-        if self._pattern is None:
-            longest_first = sorted(self._people, key=len, reverse=True)
-            alternatives = "|".join(map(re.escape, longest_first))
-            self._pattern = compile_pattern(
-                rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])", re.IGNORECASE
-            )
-        return self._pattern.sub(self._for_learnt, text)
-
-    def _for_learnt(self, match: re.Match[str]) -> str:
-        known = self._people.get(match[0].lower())
-        return self._words.put(*known) if known else match[0]
+    def _for_learnt(self, name: str) -> str:
+        return self._words.put(*self._people[name.lower()])
 
     def _for_at(self, match: re.Match[str]) -> str:
         return f"{self._words.put('user', match[1])}@{self._words.put('host', match[2])}"
@@ -252,13 +248,10 @@ class People:
         return self._words.put("host", match[0])
 
 
-_Signed = tuple[tuple[str, ...], re.Pattern[str]]
-
-
 def _found(patterns: tuple[_Signed, ...], text: str) -> Iterator[str]:
     """The names that the patterns find."""
     for signs, pattern in patterns:
-        if any(sign in text for sign in signs):
+        if has_sign(text, signs):
             for match in pattern.finditer(text):
                 yield next(filter(None, match.groups()))
 
@@ -269,6 +262,6 @@ _INSTRUCTION = compile_pattern(r"[\w-]+(?:\.(?:\d+|clone|remat\d*))+")
 
 def _is_telling(name: str) -> bool:
     """It may be replaced wherever it stands: it is no word of HLO, no number, no instruction."""
-    if len(name) < 3 or name.isdigit() or _INSTRUCTION.fullmatch(name):
+    if not 3 <= len(name) <= _LONGEST or name.isdigit() or _INSTRUCTION.fullmatch(name):
         return False
     return name.lower().replace("-", "_") not in PUBLIC_WORDS

@@ -7,9 +7,11 @@ too. People, hosts and credentials are the matter of `redact_people` and `redact
 """
 
 import re
+from collections.abc import Iterator
 
 from app.report.redact_people import People
 from app.report.redact_secrets import Secrets
+from app.report.redact_signs import has_sign
 from app.report.redact_standins import Words
 from app.report.redact_words import PUBLIC_WORDS
 from hlo_parser.possessive import compile_pattern
@@ -23,11 +25,13 @@ _QUOTED = compile_pattern(
 # Of `//` the first slash starts nothing; behind a word or a bracket it divides. HLO numbers the
 # elements of long tuples: `/*index=5*/f32[8]{0}`.
 _POSIX = compile_pattern(rf"/(?<![\w.)\]}}/%&~+*-]/)(?!/)(?:{_PART}/)*+{_PART}/?")
+_QUOTED_SIGNS = ('"/', "'/", '"~', "'~", compile_pattern(r":(?<=[\"'][A-Za-z]:)[/\\]"))
 _TILDE = compile_pattern(rf"~(?<![\w/~]~)[\w.-]*+/(?:{_PART}/)*+(?:{_PART})?")
 _DRIVE = compile_pattern(
     r"(?<![A-Za-z0-9_])[A-Za-z]:(?:\\{1,4}|/)(?![/\s])[^\s\"'`<>|;,(){}\[\]=*?:]*+"
     r"|\\{2,4}(?<![\w\\]\\\\)[\w.-]+\\{1,4}[^\s\"'`<>|;,(){}\[\]=*?:]++"
 )
+_DRIVE_SIGNS = ("\\\\", compile_pattern(r":(?<=[A-Za-z]:)[/\\](?![/\s])"))
 _UNROOTED_HOME = compile_pattern(
     rf"(?<![\w/.-])(?:home|Users)/({_PART})/(?:{_PART}/)*+(?:{_PART})?"
 )
@@ -38,6 +42,10 @@ _RESOURCE = compile_pattern(
     r"|projects/[\w-]+/(?:zones|locations|regions|secrets|instances|global)\b[^\s\"'`<>(){},:]*+"
     r"|(?:[a-z0-9-]{1,63}\.)+(?:io|dev|com|net|org|ai|cloud)(?::\d{2,5})?/[^\s\"'`<>(){},]++)"
 )
+_RESOURCE_SIGNS = (
+    *("arn:", "projects/"),
+    compile_pattern(r"\.(?:io|dev|com|net|org|ai|cloud)[:/]"),
+)
 _UNC = compile_pattern(rf"(?<![\w:/.)\]}}*])//(?=[A-Za-z])(?:{_PART}/)++{_PART}")
 # The name of a source file as HLO, MLIR and Python's tracebacks quote it, without a root.
 _QUOTED_SOURCE = compile_pattern(
@@ -45,6 +53,7 @@ _QUOTED_SOURCE = compile_pattern(
     r"(?![/~<]|[A-Za-z]:[\\/])([^\"\n]*?[/\\][^\"\n\\/]++)(?=\\?\")",
     re.M,
 )
+_QUOTED_SOURCE_SIGNS = ("source_file=", "File ", "loc(", compile_pattern(r' \\?"(?<=\d [\\"])'))
 _SEPARATOR = r"(?:/|\\{1,2})"
 _RELATIVE = compile_pattern(
     rf"(?<![\w/\\.~-])(?:[\w.-]++{_SEPARATOR})++[\w.-]+\.(?:pyi?|pyx|ipynb)(?![\w/\\])"
@@ -101,20 +110,24 @@ class Places:
     def learn(self, text: str) -> None:
         """Note whose names stand in `text`; they are replaced wherever they stand bare."""
         if "/" in text or "\\" in text:
-            for found in (*_QUOTED.findall(text), *_POSIX.findall(text), *_DRIVE.findall(text)):
-                home = _HOME.match(_with_slashes(found))
-                if home:
-                    self._people.learn_user(home[1])
-            for found in _UNROOTED_HOME.finditer(text):
-                self._people.learn_user(found[1])
-        if "~" in text:
-            for found in _TILDE.findall(text):
-                self._people.learn_user(found[1:].partition("/")[0])
+            self._learn_homes(text)
         if "://" in text:
             for found in _ADDRESS.findall(text):
                 if not _PUBLIC_ADDRESS.match(found):
                     self._people.learn_address(found)
         self._people.learn(text)
+
+    def _learn_homes(self, text: str) -> None:
+        for found in _paths(text):
+            home = _HOME.match(_with_slashes(found))
+            if home:
+                self._people.learn_user(home[1])
+        if _is_at_home(text):
+            for found in _UNROOTED_HOME.finditer(text):
+                self._people.learn_user(found[1])
+        if "~" in text:
+            for found in _TILDE.findall(text):
+                self._people.learn_user(found[1:].partition("/")[0])
 
     def replace(self, text: str) -> str:
         """The text with words in place of places."""
@@ -171,10 +184,13 @@ class Places:
     def _replace_paths(self, text: str) -> str:
         if "://" in text:
             text = _ADDRESS.sub(self._for_address, text)
-        text = _RESOURCE.sub(self._for_resource, text)
-        text = _QUOTED_SOURCE.sub(self._for_quoted_source, text)
-        text = _QUOTED.sub(self._for_path, text)
-        if "\\" in text or ":/" in text:
+        if has_sign(text, _RESOURCE_SIGNS):
+            text = _RESOURCE.sub(self._for_resource, text)
+        if has_sign(text, _QUOTED_SOURCE_SIGNS):
+            text = _QUOTED_SOURCE.sub(self._for_quoted_source, text)
+        if has_sign(text, _QUOTED_SIGNS):
+            text = _QUOTED.sub(self._for_path, text)
+        if has_sign(text, _DRIVE_SIGNS):
             text = _DRIVE.sub(self._for_path, text)
         if "~" in text:
             text = _TILDE.sub(self._for_path, text)
@@ -183,7 +199,7 @@ class Places:
         text = _POSIX.sub(self._for_path, text)
         if ".py" in text or ".ipynb" in text:
             text = _RELATIVE.sub(lambda match: self.relative(match[0]), text)
-        if "home/" in text or "Users/" in text:
+        if _is_at_home(text):
             text = _UNROOTED_HOME.sub(self._for_path, text)
         return text
 
@@ -212,6 +228,19 @@ class Places:
         if _is_shown(match[3], self._words) or match[3] in ("true", "false", "-"):
             return match[0]
         return f"{match[1]}{match[2]}{self._words.put('path', match[3])}"
+
+
+def _paths(text: str) -> Iterator[str]:
+    """The absolute paths in a text that names paths at all."""
+    if has_sign(text, _QUOTED_SIGNS):
+        yield from _QUOTED.findall(text)
+    yield from _POSIX.findall(text)
+    if has_sign(text, _DRIVE_SIGNS):
+        yield from _DRIVE.findall(text)
+
+
+def _is_at_home(text: str) -> bool:
+    return "home/" in text or "Users/" in text
 
 
 def _is_op_name(match: re.Match[str]) -> bool:

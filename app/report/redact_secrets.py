@@ -7,6 +7,7 @@ and their libraries stay, as do numbers and switches; of options those that begi
 
 import re
 
+from app.report.redact_signs import has_long_run, has_sign
 from app.report.redact_standins import Words
 from app.report.redact_words import PUBLIC_WORDS
 from hlo_parser.possessive import compile_pattern
@@ -20,14 +21,18 @@ _FORM = compile_pattern(
     r"|(?<![\w-])AAAA[BCE][A-Za-z0-9+/]{16,}+={0,2}"
     r"|(?<=earer )[A-Za-z0-9._~+/=-]{12,}+|(?<=asic )[A-Za-z0-9+/]{8,}+={0,2}"
 )
-_FORM_SIGNS = tuple(
-    "ghp gho ghs ghu ghr github_pat glpat hf_ hf- sk- sk_ rk_ xox npm_ nvapi- pypi- dckr_pat r8_"
-    " wandb_v1 AKIA ASIA AIza ya29. SG. eyJ AAAA earer asic".split()
+_FORM_SIGNS = (
+    *"ghp gho ghs ghu ghr github_pat glpat xox npm_ npm- nvapi pypi dckr_pat wandb_v1".split(),
+    *"AKIA ASIA AIza ya29. SG. eyJ AAAA".split(),
+    *("earer ", "asic "),
+    # `mask_`, `task-` and their like are none.
+    compile_pattern(r"[_-](?<=(?<![A-Za-z0-9])(?:hf|sk|rk|r8)[_-])(?=[A-Za-z0-9_-]{16})"),
 )
 _PRIVATE_KEY = compile_pattern(
     r"(?<=PRIVATE KEY-----)[^-]{1,20000}+|(?<=PRIVATE KEY BLOCK-----)[^-]{1,20000}+"
 )
 # A line of a private key that was torn from its head: nothing else mixes as much.
+_LINE_OF_KEY = 64
 _MIXED = compile_pattern(
     r"(?<![A-Za-z0-9+/=_.-])(?=[a-z0-9+/]{0,40}[A-Z])(?=[A-Z0-9+/]{0,40}[a-z])"
     r"(?=(?:[A-Za-z+/]{0,40}\d){4})[A-Za-z0-9+/]{64,}+={0,2}(?![\w.(-])"
@@ -55,6 +60,7 @@ _VARIABLE = compile_pattern(
     r"(?<![\w.%$\"'-])([A-Z][A-Z0-9]{0,30}+(?:_[A-Z0-9]{1,30}+){1,8})=(?!=)(\"[^\"\n]*+\"|'[^'\n]*+'|[^\s\"',;]++)"
     r"|(?<=')([A-Z][A-Z0-9]{0,30}+(?:_[A-Z0-9]{1,30}+){0,8})': '([^'\n]++)(?=')"
 )
+_VARIABLE_SIGNS = ("': '", compile_pattern(r"=(?<=[A-Z0-9]=)"))
 _PUBLIC_VARIABLE = re.compile(
     r"(?:XLA|JAX|TF|TFRT|NCCL|CUDA|CUDNN|CUBLAS|NVIDIA|LIBTPU|TPU|PJRT|OMP|MKL|KMP|OMPI_MCA|PMIX_MCA"
     r"|UCX|FI|ROCM|HIP|HSA|RCCL|MIOPEN|GPU|TSL|ABSL|LD|LC|PYTHON|MALLOC|GLIBC|CMAKE|API|GRPC"
@@ -83,14 +89,14 @@ class Secrets:
         """The text with words in place of credentials, of variables and of options."""
         if "PRIVATE KEY" in text:
             text = _PRIVATE_KEY.sub(self._for_key, text)
-        if len(text) >= 64:
+        if has_long_run(text, _LINE_OF_KEY):
             text = _MIXED.sub(lambda match: self._words.put("secret", match[0]), text)
-        if any(sign in text for sign in _FORM_SIGNS):
+        if has_sign(text, _FORM_SIGNS):
             text = _FORM.sub(lambda match: self._words.put("secret", match[0]), text)
         lower = text.lower()
         if any(sign in lower for sign in _NAMED_SIGNS):
             text = _NAMED.sub(self._for_named, text)
-        if "=" in text or "': '" in text:
+        if has_sign(text, _VARIABLE_SIGNS):
             text = _VARIABLE.sub(self._for_variable, text)
         if "--" in text:
             text = _OPTION.sub(self._for_option, text)

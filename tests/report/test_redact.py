@@ -252,6 +252,20 @@ def test_files_folders_and_ids_of_the_report() -> None:
     assert safe.findings[0].rule == "X1"
 
 
+def test_names_of_files_go_with_and_without_their_folders() -> None:
+    names = ("dump/axolotl.hlo", "quokka/axolotl.hlo", "numbat/module_0001.jit_f.txt")
+    modules = tuple(
+        Module(id=f"module_000{at}.m", name="m", dumps=(Dump(index=0, file=name, bytes=1),))
+        for at, name in enumerate(names)
+    )
+    made = redactor(report=Report(tool=TOOL, input=Input(name="a.tar", bytes=1), modules=modules))
+    text = f"in {names[0]} and {names[1]}, not {names[2]} or axolotl.hlo but axolotl.hlos"
+    assert made.text(text) == (
+        "in dump/file1.hlo and folder1/file1.hlo, not folder2/module_0001.jit_f.txt or file1.hlo"
+        " but axolotl.hlos"
+    )
+
+
 def test_words_of_ours_stay_though_somebody_is_called_so() -> None:
     closed = {
         name
@@ -313,3 +327,81 @@ def test_time_grows_with_what_holds_strings(before: str, unit: str) -> None:
     started = time.process_time()
     shown(text, Choice())
     assert time.process_time() - started < 5
+
+
+NAMES = {
+    "people": "logged in as {}\n",
+    "people who share a beginning": "logged in as numbat-wombat-{}\n",
+    "hosts": "HOSTNAME={}\n",
+    "homes": "/home/{}/job/train.py\n",
+}
+
+
+def name_of(number: int) -> str:
+    """Names that begin in many ways."""
+    return f"{number * 7919 % 100_000:05d}"[::-1].translate(
+        str.maketrans("0123456789", "qwrtpsdfgh")
+    )
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_time_grows_with_the_names_and_not_with_names_times_text(kind: str) -> None:
+    def seconds(count: int) -> float:
+        names = list(map(name_of, range(count)))
+        texts = [NAMES[kind].format(name) for name in names]
+        texts += [f"{name} and numbat-wombat-{name} left it to others\n" for name in names]
+        started = time.process_time()
+        made = redactor("".join(texts))
+        made.text("".join(texts))
+        return time.process_time() - started
+
+    # A busy machine lengthens some runs: the longest of the small, the shortest of the large.
+    small = max(seconds(500) for _ in range(2))
+    assert min(seconds(4_000) for _ in range(2)) < 24 * small
+
+
+def test_time_grows_with_the_names_of_files_and_not_with_names_times_text() -> None:
+    def seconds(count: int) -> float:
+        names = [f"quokka/{name_of(number)}.hlo" for number in range(count)]
+        dumps = tuple(Dump(index=at, file=name, bytes=1) for at, name in enumerate(names))
+        report = Report(
+            tool=TOOL,
+            input=Input(name="a.tar", bytes=1),
+            modules=(Module(id="module_0001.f", name="f", dumps=dumps),),
+        )
+        started = time.process_time()
+        redactor(report=report).text("\n".join(names))
+        return time.process_time() - started
+
+    small = max(seconds(500) for _ in range(2))
+    assert min(seconds(4_000) for _ in range(2)) < 24 * small
+
+
+def test_a_line_seen_before_is_shown_as_before_wherever_it_stands() -> None:
+    lines = (
+        '  %a = f32[] custom-call(%b), backend_config="axolotl", metadata={op_name="f/g"}',
+        "  %c = f32[2]{0} constant({1, 2.5})",
+        "  ROOT %d = f32[2]{0} constant({",
+        '  %e = f32[] add(%b, %c), metadata={source_file="/home/mirabelle/train.py"}',
+    )
+    head, end = "ENTRY %main (a: f32[]) -> f32[] {", "}\n\n"
+    texts = ["\n".join((head, *lines[at:], end)) for at in range(4)]
+    made = redactor(*texts)
+    for text in (*texts, *reversed(texts)):
+        assert made.text(text) == redactor(*texts).text(text)
+    assert made.text(texts[0]).split("\n")[1:5] == [
+        '  %a = f32[] custom-call(%b), backend_config="payload1", metadata={op_name="f/g"}',
+        "  %c = f32[2]{0} constant({...})",
+        "  ROOT %d = f32[2]{0} constant({...}",
+        '  %e = f32[] add(%b, %c), metadata={source_file="/path1/train.py"}',
+    ]
+
+
+def test_what_goes_over_lines_is_taken_out_whole() -> None:
+    literal = "  %c = f32[2,2]{1,0} constant({\n  { 1, 2 },\n  { 3, 4 }\n})\n}\n\n"
+    one_of_it = "  %c = f32[2,2]{1,0} constant({\n}\n\n"
+    key = "  %k = s32[] constant(1), -----BEGIN PRIVATE KEY-----\n  %a = MIIEaxolotl\n}\n\n"
+    made = redactor(one_of_it, literal, key)
+    made.text(one_of_it)
+    assert made.text(literal) == "  %c = f32[2,2]{1,0} constant({...}\n\n\n)\n}\n\n"
+    assert "axolotl" not in made.text(key)
