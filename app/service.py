@@ -4,10 +4,8 @@ Bytes come in (an archive, a folder, logs, flags as text), a `Report` goes out. 
 stands in its own room; here they are put in order.
 """
 
-import gc
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -43,6 +41,7 @@ from app.ingest import (
     read_log,
     read_log_file,
 )
+from app.ingest.collection import collection_paused
 from app.ingest.report_file import read_report
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
@@ -52,9 +51,12 @@ from app.model.ranks import RankComparison
 from app.model.report import Collective, Coverage, Environment, Input, Module, Report, Tool
 from app.model.work import Work
 from app.report.first_words import words_of_facts, words_of_input
-from app.rules.frame import run_rules
+from app.rules.frame import load_rules, run_rules
 from app.settings import Settings
 from app.views.comparison import ComparisonView, comparison_view
+
+# Read with this module: the first analysis of a server is as quick as its second.
+_RULES = load_rules()
 
 _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[.+-]?[A-Za-z]\w{0,20})*")
 
@@ -134,25 +136,11 @@ def examine(
         )
     if source is None and not question.logs:
         raise UsageError("nothing to analyse: give a dump, a log, or both")
-    contents = (
-        load_dump(source, settings=settings, name=name, progress=progress) if source else None
-    )
-    with _set_apart():
+    with collection_paused():
+        contents = (
+            load_dump(source, settings=settings, name=name, progress=progress) if source else None
+        )
         return _examined(contents, question, progress, tell or _nobody)
-
-
-@contextmanager
-def _set_apart() -> Generator[None]:
-    # What was parsed makes no cycles: looking through it again and again takes a tenth of the time.
-    # A program that has frozen objects of its own keeps them so.
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _nobody(words: str) -> None:
@@ -179,7 +167,7 @@ def _examined(
     for words in words_of_facts(facts):
         tell(words)
     progress("rules", 0, None)
-    findings = run_rules(facts)
+    findings = run_rules(facts, _RULES)
     repairers = {h.id: SourceRepairer(h, facts.loops.get(h.id, ())) for h in facts.modules}
     report = Report(
         tool=this_tool(),

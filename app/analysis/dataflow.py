@@ -62,14 +62,25 @@ def operand_values(computation: Computation, instruction: Instruction) -> tuple[
 
 def root_elements(computation: Computation) -> tuple[Value, ...]:
     """The values that the root tuple is made of; one value when the root is no tuple."""
+    return tuple([root_element(computation, index) for index in range(root_count(computation))])
+
+
+def root_count(computation: Computation) -> int:
+    """How many values the root tuple is made of; 1 when the root is no tuple."""
     root = computation.root
     if root.opcode == "tuple":
-        return operand_values(computation, root)
+        return len(root.operands)
+    return len(root.shape.elements) if root.shape.kind == "tuple" else 1
+
+
+def root_element(computation: Computation, index: int) -> Value:
+    """The value behind one element of the root tuple, 0-based; the root itself if it is none."""
+    root = computation.root
+    if root.opcode == "tuple":
+        return value_of(computation, root.operands[index], root.operand_paths[index])
     if root.shape.kind == "tuple":
-        return tuple(
-            value_of(computation, root.name, (index,)) for index in range(len(root.shape.elements))
-        )
-    return (Value(root.name),)
+        return value_of(computation, root.name, (index,))
+    return Value(root.name)
 
 
 def invariant_elements(body: Computation) -> frozenset[int]:

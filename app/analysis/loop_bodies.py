@@ -37,12 +37,16 @@ class Operation(NamedTuple):
     kind: str
 
 
+Mark = tuple[str, int]
+"""The end of a JAX name, and its source line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """How often each operation occurs, and how often each JAX name with its source line does."""
 
     operations: Counter[Operation] = field(default_factory=Counter[Operation])
-    marks: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    marks: Counter[Mark] = field(default_factory=Counter[Mark])
 
     @property
     def size(self) -> int:
@@ -68,13 +72,31 @@ class Content:
 def containment(one: Counter[Key], other: Counter[Key]) -> float:
     """The share of the smaller collection that the larger one holds too, 0 to 1."""
     smaller = min(one.total(), other.total())
-    return (one & other).total() / smaller if smaller else 0.0
+    return _common(one, other) / smaller if smaller else 0.0
 
 
 def likeness(one: Counter[Key], other: Counter[Key]) -> float:
     """What both hold, as a share of what either holds, 0 to 1."""
-    either = (one | other).total()
-    return (one & other).total() / either if either else 0.0
+    common = _common(one, other)
+    either = one.total() + other.total() - common
+    return common / either if either else 0.0
+
+
+def _common(one: Counter[Key], other: Counter[Key]) -> int:
+    """How many members the two have in common: the total of `one & other`, which is not made."""
+    if len(other) < len(one):
+        one, other = other, one
+    return sum([min(count, other[key]) for key, count in one.items() if key in other])
+
+
+class _Done(NamedTuple):
+    """What one instruction adds to a content."""
+
+    operations: tuple[Operation, ...]
+    marks: tuple[Mark, ...]
+
+
+_NOTHING_DONE = _Done((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +110,8 @@ class ContentReader:
 
     def __init__(self) -> None:
         self._own: dict[Computation, _Own] = {}
+        # By the instruction: most computations are others with a few lines changed.
+        self._done: dict[Instruction, _Done] = {}
         self._sums: dict[tuple[Computation, tuple[int, ...]], tuple[Content, list[Content]]] = {}
 
     def of_module(self, module: Module) -> "ModuleContents":
@@ -98,8 +122,22 @@ class ContentReader:
         """What the computation holds, callees left out."""
         known = self._own.get(computation)
         if known is None:
-            known = self._own[computation] = _read_own(computation)
+            known = self._own[computation] = self._read_own(computation)
         return known
+
+    def _read_own(self, computation: Computation) -> _Own:
+        operations: list[Operation] = []
+        marks: list[Mark] = []
+        for instruction in computation.instructions:
+            if instruction.opcode in _PLUMBING:
+                continue
+            done = self._done.get(instruction)
+            if done is None:
+                done = self._done[instruction] = _done_by(instruction)
+            operations += done.operations
+            marks += done.marks
+        opened = tuple([i for i in computation.calling if i.opcode in _OPENED])
+        return _Own(Content(Counter(operations), Counter(marks)), opened)
 
     def sum(self, computation: Computation, inner: list[Content]) -> Content:
         """What the computation holds, together with that of its callees."""
@@ -222,22 +260,16 @@ def _opcode_behind(computation: Computation, value: Value) -> str | None:
     return None if instruction is None else base_opcode(instruction.opcode)
 
 
-def _read_own(computation: Computation) -> _Own:
-    content = Content()
-    opened: list[Instruction] = []
-    for instruction in computation.instructions:
-        if instruction.opcode in _OPENED:
-            opened.append(instruction)
-        opcode = base_opcode(instruction.opcode)
-        if instruction.opcode in _PLUMBING or opcode is None:
-            continue
-        # A loop's carried tuple grows and shrinks; that it is a loop does not change.
-        is_loop = opcode == "while"
-        shape = "" if is_loop else instruction.shape.without_layout
-        kind = "" if is_loop else kind_of(instruction.shape)
-        content.operations[Operation(opcode, shape, kind)] += 1
-        metadata = instruction.metadata
-        if metadata is not None and metadata.op_name:
-            tail = metadata.op_name.rpartition("/")[2]
-            content.marks[(tail, metadata.source_line or 0)] += 1
-    return _Own(content, tuple(opened))
+def _done_by(instruction: Instruction) -> _Done:
+    opcode = base_opcode(instruction.opcode)
+    if opcode is None:
+        return _NOTHING_DONE
+    # A loop's carried tuple grows and shrinks; that it is a loop does not change.
+    is_loop = opcode == "while"
+    shape = "" if is_loop else instruction.shape.without_layout
+    kind = "" if is_loop else kind_of(instruction.shape)
+    metadata = instruction.metadata
+    marks: tuple[Mark, ...] = ()
+    if metadata is not None and metadata.op_name:
+        marks = ((metadata.op_name.rpartition("/")[2], metadata.source_line or 0),)
+    return _Done((Operation(opcode, shape, kind),), marks)

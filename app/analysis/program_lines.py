@@ -10,7 +10,7 @@ from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.program import ProgramLines, SourceFile, SourceLine
 from app.model.source import Source, SourceHow
-from hlo_parser import Computation, Instruction, Module
+from hlo_parser import Computation, FrameTables, Instruction, Module
 
 MOST_LINES = 1_000
 _MOST_STEPS = 200
@@ -78,58 +78,60 @@ def _weight(figures: Figures, steps: Sequence[tuple[int, int]]) -> int:
 
 def _steps_of(history: ModuleHistory) -> dict[Line, list[tuple[int, int]]]:
     """For each line the texts in which another number of instructions states it, and how many."""
-    reader = _StatedReader()
     steps: dict[Line, list[tuple[int, int]]] = {}
-    before: Counter[Line] = Counter()
-    last: Module | None = None
+    counts: Counter[Line] = Counter()
+    held: Counter[Computation] = Counter()
+    readers: dict[FrameTables | None, _StatedReader] = {}
+    table = history.dumps[0].module.frames
     for position, dump in enumerate(history.dumps):
-        module, earlier = dump.module, last
-        last = module
-        if (
-            earlier is not None
-            and earlier.computations == module.computations
-            and earlier.frames is module.frames
-        ):
-            continue
-        counts = reader.of(module)
-        for line in counts.keys() | before.keys():
-            if counts[line] != before[line]:
+        module = dump.module
+        changes: Counter[Line] = Counter()
+        if module.frames is not table:
+            # The same text may state other lines by another table.
+            table = module.frames
+            changes.subtract(counts)
+            held.clear()
+        reader = readers.get(table)
+        if reader is None:
+            reader = readers[table] = _StatedReader(module)
+        here = Counter(module.computations)
+        for computation, times in (here - held).items():
+            for line, count in reader.of(computation).items():
+                changes[line] += times * count
+        for computation, times in (held - here).items():
+            for line, count in reader.of(computation).items():
+                changes[line] -= times * count
+        held = here
+        for line, change in changes.items():
+            if change:
+                counts[line] += change
                 steps.setdefault(line, []).append((position, counts[line]))
-        before = counts
     return steps
 
 
 class _StatedReader:
-    """Counts the lines that the instructions of texts state; what texts share is read once."""
+    """Counts the lines that instructions state by the frame table of one module, each read once."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[Computation, int], Counter[Line]] = {}
-        # By their ids, so that tables which are gone do not lend them to others.
-        self._tables: dict[int, object] = {}
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._known: dict[Computation, Counter[Line]] = {}
+        self._lines: dict[Instruction, Line | None] = {}
 
-    def of(self, module: Module) -> Counter[Line]:
-        """How many instructions of a text state each line."""
-        total: Counter[Line] = Counter()
-        table = id(module.frames)
-        self._tables[table] = module.frames
-        for computation in module.computations:
-            key = computation, table
-            known = self._known.get(key)
-            if known is None:
-                known = self._known[key] = _stated_in(module, computation)
-            total.update(known)
-        return total
+    def of(self, computation: Computation) -> Counter[Line]:
+        """How many of its instructions state each line."""
+        known = self._known.get(computation)
+        if known is None:
+            read, lines = self._line, self._lines
+            stated = [
+                lines[i] if i in lines else read(i)
+                for i in computation.instructions
+                if i.attribute_list.metadata is not None
+            ]
+            known = self._known[computation] = Counter([line for line in stated if line])
+        return known
 
-
-def _stated_in(module: Module, computation: Computation) -> Counter[Line]:
-    counts: Counter[Line] = Counter()
-    # Instructions of one metadata stand in one place; most share theirs.
-    by_metadata: dict[int, list[Instruction]] = {}
-    for instruction in computation.instructions:
-        if instruction.metadata is not None:
-            by_metadata.setdefault(id(instruction.metadata), []).append(instruction)
-    for instructions in by_metadata.values():
-        location = module.source_of(instructions[0])
-        if location is not None:
-            counts[location.file, location.line] += len(instructions)
-    return counts
+    def _line(self, instruction: Instruction) -> Line | None:
+        location = self._module.source_of(instruction)
+        line = None if location is None else (location.file, location.line)
+        self._lines[instruction] = line
+        return line

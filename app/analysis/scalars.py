@@ -9,7 +9,7 @@ never a guess. Used for counters, bounds and initial values; arrays and floats a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.analysis.dataflow import Value, root_elements, value_of
+from app.analysis.dataflow import Value, root_count, root_element, value_of
 from hlo_parser import Computation, Instruction, Module
 
 # Texts may be hostile: chains deeper or wider than any counter's end as unknown.
@@ -278,13 +278,13 @@ class NextElements:
     def __init__(self, reader: ScalarReader, body: Computation) -> None:
         self._reader = reader
         self._scope = carried_elements(body)
-        self._roots = root_elements(body)
+        self._count = root_count(body)
 
     def get(self, element: int) -> Linear | None:
         """Element `element` of the next iteration, in terms of this one's elements."""
-        if not 0 <= element < len(self._roots):
+        if not 0 <= element < self._count:
             return None
-        root = self._roots[element]
+        root = root_element(self._scope.computation, element)
         return self._reader.read(self._scope, root.name, root.path)
 
     def is_invariant(self, element: int) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.analysis.sources import repaired_source, source_of
+from app.analysis.sources import Namesakes, repaired_source, source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.source import Source, SourceCoverage, SourceHow
@@ -71,6 +71,7 @@ class SourceRepairer:
     def __init__(self, history: ModuleHistory, loops: Sequence[LoopHistory] = ()) -> None:
         self._history = history
         self._loops = loops
+        self._namesakes = Namesakes(history)
         self._known: dict[tuple[int, Computation, str], Placed | None] = {}
 
     def of(
@@ -136,7 +137,9 @@ class SourceRepairer:
         stated = source_of(module, instruction)
         if stated is not None:
             return Placed(stated, position, "stated")
-        found = repaired_source(self._history, position, computation, instruction, self._loops)
+        found = repaired_source(
+            self._history, position, computation, instruction, self._loops, self._namesakes
+        )
         if found is None:
             return None
         source, dump, is_stated = found

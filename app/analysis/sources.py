@@ -8,12 +8,58 @@ parsed modules; nothing is read from disk, and no place is invented.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, islice
+from typing import NamedTuple
 
 from app.analysis.dataflow import root_elements
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.report import Frame, Source
 from hlo_parser import Computation, Instruction, Module, SourceLocation
+
+
+class Stretch(NamedTuple):
+    """Neighbouring texts of a history, by position, in which a name means one computation."""
+
+    newest: int
+    oldest: int
+    computation: Computation
+
+
+class Namesakes:
+    """The computations that names meant in the texts of one history; each walk is made once."""
+
+    def __init__(self, history: ModuleHistory) -> None:
+        self._history = history
+        # What was met before a position, and the walk that goes on from there.
+        self._walks: dict[tuple[int, str], tuple[list[Stretch], Iterator[Stretch]]] = {}
+
+    def before(self, position: int, name: str) -> Iterator[Stretch]:
+        """The stretches before the text at `position`, newest first, until the name is missing."""
+        walk = self._walks.get((position, name))
+        if walk is None:
+            walk = self._walks[position, name] = [], self._walk(position, name)
+        met, further = walk
+        for number in count():
+            if number == len(met):
+                met += islice(further, 1)
+            if number == len(met):
+                return
+            yield met[number]
+
+    def _walk(self, position: int, name: str) -> Iterator[Stretch]:
+        newest, here = position, None
+        for index in range(position - 1, -1, -1):
+            found = self._history.dumps[index].module.get(name)
+            if found is here:
+                continue
+            if here is not None:
+                yield Stretch(newest, index + 1, here)
+            if found is None:
+                return
+            newest, here = index, found
+        if here is not None:
+            yield Stretch(newest, 0, here)
 
 
 def source_of(module: Module, instruction: Instruction) -> Source | None:
@@ -28,11 +74,13 @@ def repaired_source(
     computation: Computation,
     instruction: Instruction,
     loops: Sequence[LoopHistory] = (),
+    namesakes: Namesakes | None = None,
 ) -> tuple[Source, int, bool] | None:
     """The instruction's place, the position of the dump it stands in, and whether it is stated.
 
     `position` is where the instruction stands. With `loops` (those of this history) a while takes
-    the place that its loop had before a pass dropped it.
+    the place that its loop had before a pass dropped it. Whoever asks often keeps the `namesakes`
+    of the history.
     """
     module = history.dumps[position].module
     stated = source_of(module, instruction)
@@ -42,7 +90,8 @@ def repaired_source(
         tracked = _source_of_loop(loops, position, computation, instruction)
         if tracked is not None:
             return tracked
-    earlier = _source_before(history, position, computation, instruction)
+    namesakes = namesakes or Namesakes(history)
+    earlier = _source_before(history, position, computation, instruction, namesakes)
     if earlier is not None:
         return earlier
     inferred = source_from_callees(module, instruction)
@@ -136,7 +185,11 @@ def _source_inside_loop(module: Module, loop: Instruction) -> Source | None:
 
 
 def _source_before(
-    history: ModuleHistory, position: int, computation: Computation, instruction: Instruction
+    history: ModuleHistory,
+    position: int,
+    computation: Computation,
+    instruction: Instruction,
+    namesakes: Namesakes,
 ) -> tuple[Source, int, bool] | None:
     """The place of the same instruction in the nearest earlier text that states one.
 
@@ -144,14 +197,8 @@ def _source_before(
     another instruction (the partitioner's round trip numbers all of them anew).
     """
     shape = instruction.shape.without_layout
-    # Texts mostly repeat one another: in the same computation the same instruction says nothing.
-    silent = computation if instruction.metadata is None else None
-    for index in range(position - 1, -1, -1):
-        module = history.dumps[index].module
-        earlier = module.get(computation.name)
-        if earlier is not None and earlier is silent:
-            continue
-        same = None if earlier is None else earlier.get(instruction.name)
+    for newest, oldest, earlier in namesakes.before(position, computation.name):
+        same = earlier.get(instruction.name)
         if same is None:
             return None
         if same is not instruction and (
@@ -160,11 +207,13 @@ def _source_before(
             or len(same.operands) != len(instruction.operands)
         ):
             return None
-        source = source_of(module, same)
-        if source is not None:
-            return source, index, True
         if same.metadata is None:
-            silent = earlier
+            continue
+        # What the metadata means may change with the text's table of frames.
+        for index in range(newest, oldest - 1, -1):
+            source = source_of(history.dumps[index].module, same)
+            if source is not None:
+                return source, index, True
     return None
 
 

@@ -252,7 +252,7 @@ class _Loader:
 
     def _parse(self, file: FileName, text: Text) -> None:
         name = file.name
-        if not text.data.strip():
+        if not text.data or text.data.isspace():
             self._inventory.skip(name.file, "empty", "the text is empty", text.byte_size)
             return
         try:

@@ -6,8 +6,9 @@ oddly encoded. A line over the budget is cut out and leaves an empty one, so tha
 """
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,22 @@ class Text:
 
 def read_text(pieces: Iterator[bytes], max_line_bytes: int) -> Text:
     """Read a member to its end; never more than its kept lines is held."""
+    whole: list[bytes] = []
+    unfinished = 0
+    for piece in pieces:
+        if unfinished + len(piece) > max_line_bytes:
+            return _read_cutting(chain(whole, (piece,), pieces), max_line_bytes)
+        whole.append(piece)
+        end = piece.rfind(b"\n") + 1
+        unfinished = len(piece) - end + (0 if end else unfinished)
+    # Joined once: a buffer that grows and its copy want twice the memory, fresh for each text.
+    joined = b"".join(whole)
+    data, is_odd = tidy(joined)
+    return Text(data, len(joined), is_odd, ())
+
+
+def _read_cutting(pieces: Iterable[bytes], max_line_bytes: int) -> Text:
+    """The same for a text that may hold a line over the budget."""
     kept = bytearray()
     long_lines: list[tuple[int, int]] = []
     size = start = 0
@@ -48,7 +65,7 @@ def read_text(pieces: Iterator[bytes], max_line_bytes: int) -> Text:
                 start = len(kept)
     if dropping:
         long_lines.append((kept.count(b"\n") + 1, dropping))
-    data, is_odd = tidy(kept)
+    data, is_odd = tidy(bytes(kept))
     return Text(data, size, is_odd, tuple(long_lines))
 
 
@@ -69,10 +86,10 @@ def _add_part(part: bytes, kept: bytearray, start: int, dropping: int, limit: in
     return dropped
 
 
-def tidy(data: bytearray) -> tuple[bytes, bool]:
-    """The text of `data` (which is used up) in UTF-8, and whether it was oddly encoded."""
+def tidy(data: bytes) -> tuple[bytes, bool]:
+    """The text of `data` in UTF-8, and whether it was oddly encoded."""
     if data.startswith(codecs.BOM_UTF8):
-        del data[: len(codecs.BOM_UTF8)]
+        data = data[len(codecs.BOM_UTF8) :]
     elif (encoding := _utf16_of(data)) is not None:
         return _tidy(data.decode(encoding, errors="backslashreplace").encode()), True
     is_odd = False
@@ -80,13 +97,13 @@ def tidy(data: bytearray) -> tuple[bytes, bool]:
         try:
             data.decode()
         except UnicodeDecodeError:
-            data, is_odd = bytearray(data.decode(errors="backslashreplace").encode()), True
+            data, is_odd = data.decode(errors="backslashreplace").encode(), True
     if b"\0" in data:
         data, is_odd = data.replace(b"\0", b"\\x00"), True
-    return _tidy(bytes(data)), is_odd
+    return _tidy(data), is_odd
 
 
-def _utf16_of(data: bytearray) -> str | None:
+def _utf16_of(data: bytes) -> str | None:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(data) >= 4 and data[0] and not data[1] and data[2] and not data[3]:

@@ -14,21 +14,25 @@ class UnknownForms:
     """Looks through the modules of one dump; equal forms are looked at once."""
 
     def __init__(self) -> None:
-        # The objects are kept, not only their ids: an id is given again when its object is gone.
-        self._computations: dict[int, Computation] = {}
-        self._looked_at: dict[tuple[str, int], Instruction] = {}
+        self._computations: set[Computation] = set()
+        self._instructions: set[Instruction] = set()
+        # By the ids of attribute lists: the instructions are kept, so no id is given again.
+        self._looked_at: set[tuple[str, int]] = set()
         self._known: set[tuple[str, tuple[str, ...]]] = set()
 
     def of(self, module: Module) -> Iterator[tuple[str, str]]:
         """Code (`unknown_opcode`, `unknown_attribute`) and what it was, for each new form."""
         for computation in module.computations:
-            if id(computation) in self._computations:
+            if computation in self._computations:
                 continue
-            self._computations[id(computation)] = computation
-            for instruction in computation.instructions:
+            self._computations.add(computation)
+            known = self._instructions
+            new = [i for i in computation.instructions if i not in known]
+            known.update(new)
+            for instruction in new:
                 form = instruction.opcode, id(instruction.attribute_list)
                 if form not in self._looked_at:
-                    self._looked_at[form] = instruction
+                    self._looked_at.add(form)
                     yield from self._look_at(instruction)
 
     def _look_at(self, instruction: Instruction) -> Iterator[tuple[str, str]]:
