@@ -124,10 +124,12 @@ def examine(
     name: str = "",
     progress: Progress = quiet,
     tell: Callable[[str], None] | None = None,
+    takes_foreign: bool = False,
 ) -> Analysis:
     """Like `analyze`, and keeps the parsed contents for a bundle.
 
-    `tell` is given sentences that can be said before the end.
+    `tell` is given sentences that can be said before the end. With `takes_foreign`, files of which
+    none is XLA's get a report that says so (DMP002).
     """
     question = question or Question()
     if question.release is not None and not _RELEASE.fullmatch(question.release):
@@ -138,7 +140,15 @@ def examine(
         raise UsageError("nothing to analyse: give a dump, a log, or both")
     with collection_paused():
         contents = (
-            load_dump(source, settings=settings, name=name, progress=progress) if source else None
+            load_dump(
+                source,
+                settings=settings,
+                name=name,
+                progress=progress,
+                takes_foreign=takes_foreign,
+            )
+            if source
+            else None
         )
         return _examined(contents, question, progress, tell or _nobody)
 

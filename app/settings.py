@@ -23,6 +23,7 @@ _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "KIB": _KIB, "MIB": _MIB, "GIB": _GIB, "TIB": 1 << 40}
 _WANTED: Mapping[object, str] = {int: "a whole number", bool: "true or false"}
 _LEAST_SECRET = 32
+_LEAST_GRACE_S = 3600
 _SIZE = re.compile(r"(\d{1,18})\s*([A-Za-z]{0,3})")
 
 
@@ -80,7 +81,8 @@ class Settings:
     cache_bytes: int = 20 * _GIB
     """Bytes of what stands in a bucket that are kept in that folder, too, as files to be read."""
     sweep_grace_s: int = 21600
-    """Seconds after which what no report holds is taken to be left over, and deleted."""
+    """Seconds after which what no report holds is taken to be left over, and deleted; an hour or
+    more."""
     report_days: int = 90
     """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
     keep_originals: bool = True
@@ -152,6 +154,7 @@ def settings_from_environment(environ: Mapping[str, str] | None = None) -> Setti
         values[item.name] = _value_from_text(name, item.type, text)
     settings = Settings(**values)  # pyright: ignore[reportArgumentType]
     _check_login(settings)
+    _check_grace(settings)
     return settings
 
 
@@ -183,6 +186,17 @@ def _check_login(settings: Settings) -> None:
         raise BadSetting(
             f"{PREFIX}LOGIN_SECRET: persons can sign in, so it must be a secret of {_LEAST_SECRET}"
             " characters or more. Make one with `openssl rand -hex 24`."
+        )
+
+
+def _check_grace(settings: Settings) -> None:
+    # A dump rests while its logs come behind it, and whatever a job makes until it is put down.
+    least = max(_LEAST_GRACE_S, settings.upload_idle_s, settings.job_timeout_s)
+    if settings.sweep_grace_s < least:
+        raise BadSetting(
+            f"{PREFIX}SWEEP_GRACE_S: what is being received or made would be swept away as left"
+            f" over. Give it {least} seconds or more: an hour, and no less than"
+            f" {PREFIX}UPLOAD_IDLE_S and {PREFIX}JOB_TIMEOUT_S."
         )
 
 

@@ -62,6 +62,25 @@ def test_mistakes_are_told(name: str, text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "least"),
+    [
+        ({"SWEEP_GRACE_S": "0"}, 3600),
+        ({"SWEEP_GRACE_S": "3599"}, 3600),
+        ({"SWEEP_GRACE_S": "7200", "JOB_TIMEOUT_S": "9000"}, 9000),
+        ({"UPLOAD_IDLE_S": "30000"}, 30_000),
+    ],
+)
+def test_a_sweep_takes_nothing_that_is_being_received_or_made(
+    values: dict[str, str], least: int
+) -> None:
+    named = {f"HLOSCOPE_{name}": text for name, text in values.items()}
+    with pytest.raises(BadSetting, match=f"SWEEP_GRACE_S: .* {least} seconds or more"):
+        settings_from_environment(named)
+    named["HLOSCOPE_SWEEP_GRACE_S"] = str(least)
+    assert settings_from_environment(named).sweep_grace_s == least
+
+
 def test_settings_never_change() -> None:
     with pytest.raises(FrozenInstanceError):
         Settings().max_members = 1  # pyright: ignore[reportAttributeAccessIssue]

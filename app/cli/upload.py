@@ -136,6 +136,13 @@ def _check(state: Mapping[str, Any], timeout_s: float) -> None:
             code="wall_time",
         )
     if state["state"] != "failed":
+        if state["summary"].get("verdict") == "no_xla_files":
+            raise NotADump(
+                "none of the files is XLA's",
+                place=str(state["name"]),
+                next_step="The report says what was looked for.",
+                code="no_xla_files",
+            )
         return
     words = state["error"]
     kind = ServerFault if words["code"] in OWN_FAULTS else NotADump

@@ -75,6 +75,7 @@ def load_dump(
     name: str = "",
     settings: Settings,
     progress: Progress = quiet,
+    takes_foreign: bool = False,
 ) -> DumpContents:
     """Read a folder, an archive or a single text, from a path or a stream.
 
@@ -84,6 +85,8 @@ def load_dump(
         name: how the input is called in the report, by default as the file is.
         settings: the budgets.
         progress: told `read` and the number of files so far.
+        takes_foreign: files of which none is XLA's are no error; that there is none is listed
+            among what is skipped (`no_xla_files`).
 
     Raises:
         NotADump: readable, but nothing XLA wrote (`empty`, `not_a_dump`, `no_xla_files`).
@@ -100,7 +103,7 @@ def load_dump(
         opened.name = show_name(name or opened.name)
         shelf = ProtoShelf(opened.budget, settings.max_member_bytes)
         with closing(opened), closing(shelf), collection_paused():
-            return _Loader(opened, shelf, settings, progress).load()
+            return _Loader(opened, shelf, settings, progress, takes_foreign).load()
     except InputError as error:
         error.place = error.place or show_name(name or (source.name if source else ""))
         raise
@@ -110,12 +113,18 @@ class _Loader:
     """The state of one reading."""
 
     def __init__(
-        self, opened: Opened, shelf: ProtoShelf, settings: Settings, progress: Progress
+        self,
+        opened: Opened,
+        shelf: ProtoShelf,
+        settings: Settings,
+        progress: Progress,
+        takes_foreign: bool,
     ) -> None:
         self._opened = opened
         self._shelf = shelf
         self._settings = settings
         self._progress = progress
+        self._takes_foreign = takes_foreign
         self._inventory = Inventory()
         self._interner = Interner()
         self._names: set[str] = set()
@@ -319,13 +328,20 @@ class _Loader:
                 next_step="Nothing in it is whole: send it again.",
             )
         if not inventory.kinds.keys() - _NOT_XLA:
-            raise self._no_dump()
+            self._refuse_foreign(self._no_dump())
         if damage is not None:
             if opened.damage is not None:
                 inventory.skip(opened.name, damage.code, damage.reason)
             inventory.remark(damage.code, f"{damage.reason}; {self._whole} whole members are kept")
         if opened.trailing:
             inventory.remark("trailing_bytes", "bytes after the end of the archive are not read")
+
+    def _refuse_foreign(self, error: NotADump) -> None:
+        if not (self._takes_foreign and self._opened.is_archive):
+            raise error
+        self._inventory.skip(
+            self._opened.name, error.code, f"{error.cause}. {error.next_step}", self._opened.count
+        )
 
     def _no_dump(self) -> NotADump:
         found = ", ".join(f"{n} {kind}" for kind, n in sorted(self._inventory.kinds.items()))

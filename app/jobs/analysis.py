@@ -1,6 +1,6 @@
 """What runs in the child: one analysis from the files of an upload to a bundle on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,45 +8,22 @@ from app.bundle import write_bundle
 from app.ingest import Progress
 from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
+from app.jobs.upload import Upload
 from app.model.report import Report
-from app.report.verdict import verdict_of
-from app.service import Log, Question, examine, tool_version
+from app.report.verdict import ranked_findings, verdict_of
+from app.service import Analysis, Log, Question, examine, tool_version
 from app.settings import Settings
 
 
-def analyse_upload(
-    progress: Progress,
-    *,
-    archive: str | None,
-    name: str,
-    logs: Sequence[tuple[str, str]],
-    flags: str,
-    release: str | None,
-    hung: bool,
-    settings: dict[str, Any],
-    bundle: str,
-) -> dict[str, Any]:
-    """Analyse the file `archive` and the `logs` (label, file), write `bundle`, and sum it up.
-
-    `settings` are the budgets as `portable_settings` gives them.
+def analyse_upload(progress: Progress, *, upload: dict[str, Any], bundle: str) -> dict[str, Any]:
+    """Analyse an `Upload`, write `bundle`, and sum it up.
 
     Raises:
-        InputError: the upload cannot be read or holds no XLA dump.
+        InputError: the upload cannot be read.
         JobFailed: the disk is full (`no_space`).
     """
-    question = Question(
-        logs=tuple(Log(label, file=Path(file)) for label, file in logs),
-        flags=flags,
-        release=release,
-        hung=hung,
-    )
-    analysis = examine(
-        Path(archive) if archive else None,
-        Settings(**settings),
-        question=question,
-        name=name,
-        progress=progress,
-        tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None),
+    analysis = examined(
+        Upload(**upload), progress, tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None)
     )
     progress("bundle", 0, None)
     with room_told():
@@ -54,11 +31,33 @@ def analyse_upload(
     return summary_of(analysis.report)
 
 
+def examined(
+    upload: Upload, progress: Progress, *, tell: Callable[[str], None] | None = None
+) -> Analysis:
+    """The report on an upload, with what it was made from; raises as `analyse_upload`."""
+    question = Question(
+        logs=tuple(Log(label, file=Path(file)) for label, file in upload.logs),
+        flags=upload.flags,
+        release=upload.release,
+        hung=upload.hung,
+    )
+    return examine(
+        Path(upload.archive) if upload.archive else None,
+        Settings(**(upload.settings or {})),
+        question=question,
+        name=upload.name,
+        progress=progress,
+        tell=tell,
+        takes_foreign=True,
+    )
+
+
 def summary_of(report: Report) -> dict[str, Any]:
     """The few words and counts kept beside the bundle; no name of a file, op or person."""
     verdict = verdict_of(report)
-    counted = [each for each in report.findings if each.confidence != "ruled_out"]
+    counted = [each for each in ranked_findings(report) if each.confidence != "ruled_out"]
     return {
+        "verdict": counted[0].class_ if counted else "",
         "tone": verdict.tone,
         "headline": verdict.headline,
         "findings": {

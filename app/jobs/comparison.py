@@ -4,6 +4,7 @@ Work on a text is linear in its size, but a hostile text may have any size up to
 server must go on answering meanwhile.
 """
 
+import logging
 import shutil
 import uuid
 from collections.abc import Sequence
@@ -12,9 +13,11 @@ from typing import Any
 
 from app.jobs.children import run_prepared
 from app.jobs.endings import problem_of
-from app.sandbox import Ending, Limits
+from app.sandbox import ChildLost, Ending, Limits, Outcome
 from app.settings import Settings
 from app.store import Problem, Store
+
+_LOG = logging.getLogger(__name__)
 
 COMPARISON = "app.jobs.comparing:write_difference"
 
@@ -60,20 +63,42 @@ def answer_of_child(
 ) -> bytes | Problem:
     """What `target` writes to the file it gets as `answer`, or why it did not end well.
 
-    `name` is what a limit that was reached is told of.
+    `name` is what a limit that was reached is told of. A child that was lost, which somebody else
+    may have brought down, has one more chance, on its own.
     """
     folder = store.scratch(f"child-{uuid.uuid4().hex}")
     answer = folder / "answer"
-    try:
-        outcome = run_prepared(
+
+    def run(*, apart: bool) -> Outcome:
+        return run_prepared(
             target,
             arguments | {"answer": str(answer)},
             limits=limits,
             folder=folder,
             paths=paths,
+            apart=apart,
         )
+
+    try:
+        try:
+            outcome = run(apart=False)
+        except ChildLost as error:
+            _LOG.warning("a child of the server was lost: %s", error)
+            outcome = run(apart=True)
         if outcome.ending is Ending.OK:
             return answer.read_bytes()
         return problem_of(outcome, limits, name=name)
+    except ChildLost as error:
+        _LOG.error("a child of the server was lost again: %s", error)
+        return _lost(name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lost(name: str) -> Problem:
+    return Problem(
+        code="worker_lost",
+        message="the process that worked at this ended before its work, twice",
+        hint="Ask again in a moment; if that does not help, tell whoever runs the server.",
+        where=name,
+    )

@@ -5,15 +5,17 @@ never installed here.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from app.bundle import write_bundle
 from app.errors import NotFound, UsageError
-from app.ingest import Progress
-from app.jobs.analysis import summary_of
+from app.ingest import Progress, quiet
+from app.jobs.analysis import examined, summary_of
+from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
+from app.jobs.upload import Upload
 from app.model.dump import DumpContents
 from app.model.report import Report
 from app.replay.compiling import Attempt
@@ -21,8 +23,6 @@ from app.replay.search import OutOfBudget
 from app.replay.session import Plan, Session
 from app.replay.subject import subject_of
 from app.replay.toolchains import installed, toolchain
-from app.service import Log, Question, examine
-from app.settings import Settings
 
 ASKED: dict[str, Callable[[Session], object]] = {
     "prove": Session.prove,
@@ -37,40 +37,27 @@ ASKED: dict[str, Callable[[Session], object]] = {
 def replay_upload(
     progress: Progress,
     *,
-    archive: str | None,
-    name: str,
-    logs: Sequence[tuple[str, str]],
-    flags: str,
-    release: str | None,
-    hung: bool,
-    settings: dict[str, Any],
+    upload: dict[str, Any],
     bundle: str,
     replay: str,
     root: str,
     budget_s: int,
 ) -> dict[str, Any]:
-    """Analyse the upload as `analyse_upload` does, do what `replay` asks, and write `bundle`.
+    """Analyse an `Upload` as `analyse_upload` does, do what `replay` asks, and write `bundle`.
 
     `replay` are words of `ASKED`, separated by blanks; `root` holds the releases.
 
     Raises:
-        InputError: the upload cannot be read or holds no XLA dump.
+        InputError: the upload cannot be read.
         NotFound: no release that fits is installed.
         UsageError: there is no module to compile.
+        JobFailed: the disk is full (`no_space`).
     """
-    asked = Question(
-        logs=tuple(Log(label, file=Path(file)) for label, file in logs),
-        flags=flags,
-        release=release,
-        hung=hung,
-    )
-    own = Settings(**settings)
-    analysis = examine(
-        Path(archive) if archive else None, own, question=asked, name=name, progress=progress
-    )
+    sent = Upload(**upload)
+    analysis = examined(sent, progress)
     if analysis.contents is None or not analysis.contents.modules:
-        raise UsageError("the upload holds no module to compile", place=name)
-    chosen = release_for(Path(root), analysis.report, release)
+        raise UsageError("the upload holds no module to compile", place=sent.name)
+    chosen = release_for(Path(root), analysis.report, sent.release)
     subject = subject_of(analysis.contents, analysis.report)
     done, telling = 0, threading.Lock()
 
@@ -81,12 +68,13 @@ def replay_upload(
             progress("replay", done, None)
             progress(f"{FIRST_RESULT}{variant}: {attempt.kind.value}", 0, None)
 
-    def examined(folder: Path, of_release: str) -> tuple[Report, DumpContents | None]:
-        found = examine(folder, own, question=Question(release=of_release))
+    def of_folder(folder: Path, release: str) -> tuple[Report, DumpContents | None]:
+        made = Upload(str(folder), "", release=release, settings=sent.settings)
+        found = examined(made, quiet)
         return found.report, found.contents
 
     progress("replay", 0, None)
-    plan = Plan(timeout_s=min(300, budget_s), budget_s=budget_s, told=told, examine=examined)
+    plan = Plan(timeout_s=min(300, budget_s), budget_s=budget_s, told=told, examine=of_folder)
     tool = toolchain(Path(root), chosen)
     session = Session(Path(root), tool, subject, analysis.report, analysis.contents, plan)
     session.settle_flags()
@@ -98,7 +86,8 @@ def replay_upload(
             # The rest of what was found is worth keeping.
             session.remark(str(error) or f"the time was up before this was tried: {word}")
     progress("bundle", 0, None)
-    write_bundle(Path(bundle), session.report, analysis.contents)
+    with room_told():
+        write_bundle(Path(bundle), session.report, analysis.contents)
     return summary_of(session.report)
 
 

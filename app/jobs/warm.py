@@ -1,9 +1,12 @@
 """Called in the process that forks children, so that no child builds what all of them need."""
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
+from app.ingest import quiet
 from app.jobs.analysis import analyse_upload
+from app.jobs.upload import Upload
 
 _A_LITTLE = """\
 HloModule a_little, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
@@ -20,18 +23,5 @@ def analyse_a_little() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "module_0000.a_little.before_optimizations.txt")
         text.write_text(_A_LITTLE, encoding="utf-8")
-        analyse_upload(
-            _say_nothing,
-            archive=str(text),
-            name=text.name,
-            logs=(),
-            flags="",
-            release=None,
-            hung=False,
-            settings={},
-            bundle=str(Path(folder, "bundle")),
-        )
-
-
-def _say_nothing(stage: str, done: int, total: int | None) -> None:
-    del stage, done, total
+        upload = Upload(str(text), text.name)
+        analyse_upload(quiet, upload=asdict(upload), bundle=str(Path(folder, "bundle")))

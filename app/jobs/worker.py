@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from app.jobs.endings import NO_SPACE, problem_of
 from app.jobs.leases import LEASE_S, RENEW_S
 from app.jobs.room import FULL
 from app.jobs.runner import FIRST_RESULT, MOST_FIRST_RESULTS
+from app.jobs.upload import Upload
 from app.sandbox import ChildLost, Ending, Limits, Outcome
 from app.settings import Settings
 from app.store import Attachment, Job, NoSpace, ReportRow, Store, StoreUnavailable
@@ -208,29 +210,30 @@ class Worker:
     def _task(self, row: ReportRow, source: ReportRow, folder: Path) -> tuple[str, dict[str, Any]]:
         """What the child calls, and what with; a share is made from the bundle of its `source`."""
         if row.question.replay:
-            return REPLAY, self._question(row, folder) | {
+            return REPLAY, self._upload(row, folder) | {
                 "replay": row.question.replay,
                 "root": str(self._settings.replay_dir.expanduser()),
                 "budget_s": self._settings.replay_budget_s,
             }
         if row.redaction is None:
-            return self._target, self._question(row, folder)
+            return self._target, self._upload(row, folder)
         held = source.attached("bundle")
         path = str(self._file(held[0].blob)) if held else ""
         logs = [str(self._file(log.blob)) for log in source.attached("log")]
         return REDACTION, {"source": path, "logs": logs, "redaction": row.redaction}
 
-    def _question(self, row: ReportRow, folder: Path) -> dict[str, Any]:
+    def _upload(self, row: ReportRow, folder: Path) -> dict[str, Any]:
         archive = next(iter(row.attached("archive")), None)
-        return {
-            "archive": str(self._named(archive, folder)) if archive else None,
-            "name": archive.name if archive else "",
-            "logs": [(log.name, str(self._file(log.blob))) for log in row.attached("log")],
-            "flags": row.question.flags,
-            "release": row.question.release,
-            "hung": row.question.hung,
-            "settings": portable_settings(self._settings),
-        }
+        upload = Upload(
+            archive=str(self._named(archive, folder)) if archive else None,
+            name=archive.name if archive else "",
+            logs=tuple((log.name, str(self._file(log.blob))) for log in row.attached("log")),
+            flags=row.question.flags,
+            release=row.question.release,
+            hung=row.question.hung,
+            settings=portable_settings(self._settings),
+        )
+        return {"upload": asdict(upload)}
 
     def _file(self, blob: str) -> Path:
         path = self._store.blobs.path(blob)

@@ -61,7 +61,7 @@ ERROR_CODES: Mapping[int, tuple[str, ...]] = {
     422: ("invalid", "unreadable_input", "bad_archive", "bad_bundle"),
     423: ("locked",),
     429: ("too_many_requests", "quota"),
-    500: ("internal", "job_failed"),
+    500: ("internal", "job_failed", "worker_lost"),
     503: ("queue_full", "store_unavailable", "stopping"),
     507: ("no_space",),
 }

@@ -83,6 +83,17 @@ def test_a_log_alone(log: Path) -> None:
     assert main(["analyze", "--log", str(log)]) == 1
 
 
+def test_an_archive_without_a_file_of_xla_exits_with_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "photo.jpg", "photo.jpg")
+    for place in ("a.tar", "."):
+        assert main(["analyze", str(tmp_path / place)]) == 3
+        assert "Looked for module_NNNN.NAME.*.txt" in capsys.readouterr().err
+
+
 def test_a_planted_line_is_counted_and_refused_only_strictly(
     dump: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,6 +117,7 @@ def test_how_it_goes_on_is_told_beside_the_address(
         (["nowhere.tar"], 3, "cannot read"),
         (["{words}", "--share"], 3, "neither an archive nor a text"),
         (["{words}", "--wait"], 3, "neither an archive nor a text"),
+        (["{photos}", "--wait", "--fail-on", "never"], 3, "none of the files is XLA's"),
         (["{dump}", "--token", "wrong"], 4, "only with its token"),
         (["{dump}", "--expire-days", "soon"], 4, "no number of days"),
         (["{dump}", "--server", "ftp://x"], 2, "no address"),
@@ -134,7 +135,10 @@ def test_what_goes_wrong_is_told(
 ) -> None:
     (tmp_path / "dump.tar.gz").write_bytes(small_dump())
     (tmp_path / "words.txt").write_text("just some words")
-    places = {"dump": tmp_path / "dump.tar.gz", "words": tmp_path / "words.txt"}
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    names = {"dump": "dump.tar.gz", "words": "words.txt", "photos": "photos"}
+    places = {name: tmp_path / file for name, file in names.items()}
     assert upload(server, *(word.format(**places) for word in words)) == code
     assert complaint in capsys.readouterr().err
 

@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from app.errors import BadArchive
+from app.jobs.upload import Upload
 
 Report = Callable[[str, int, int | None], None]
 
@@ -156,38 +158,29 @@ _DEEDS: dict[str, Callable[[Report, str], object]] = {
 }
 
 
-def analyse(
-    report: Report,
-    *,
-    archive: str | None,
-    name: str,
-    logs: list[tuple[str, str]],
-    flags: str,
-    release: str | None,
-    hung: bool,
-    settings: dict[str, object],
-    bundle: str,
-) -> dict[str, object]:
+def analyse(report: Report, *, upload: dict[str, Any], bundle: str) -> dict[str, object]:
     """Stands in for the analysis; the archive's bytes say what is to happen."""
-    script = Path(archive).read_text().rstrip() if archive else "fine"
+    sent = Upload(**upload)
+    script = Path(sent.archive).read_text().rstrip() if sent.archive else "fine"
     report("reading", 1, 4)
-    script, _, argument = script.partition(": ")
-    if script in _DEEDS:
-        _DEEDS[script](report, argument)
+    script = do(report, script)
     Path(bundle).write_text(f"bundle of {script}")
-    texts = [[label, Path(file).read_text()] for label, file in logs]
+    texts = [[label, Path(file).read_text()] for label, file in sent.logs]
     return {
-        "name": name,
+        "name": sent.name,
         "logs": texts,
-        "question": [flags, release, hung],
-        "settings": settings,
+        "question": [sent.flags, sent.release, sent.hung],
+        "settings": sent.settings,
     }
+
+
+def do(report: Report, script: str) -> str:
+    deed, _, argument = script.partition(": ")
+    if deed in _DEEDS:
+        _DEEDS[deed](report, argument)
+    return deed
 
 
 def compare(report: Report, *, module_id: str, answer: str, **_: object) -> None:
     """Stands in for the comparison; the module's id says what is to happen."""
-    if module_id == "hog":
-        eat_memory(report)
-    if module_id == "spin":
-        spin(report)
-    Path(answer).write_text(f'"{module_id}"')
+    Path(answer).write_text(f'"{do(report, module_id)}"')

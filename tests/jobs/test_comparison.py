@@ -42,6 +42,20 @@ def test_a_text_that_takes_too_much_is_told(store: Store, module_id: str, code: 
     assert problem.code == code
 
 
+def test_a_child_that_is_lost_once_is_nobodys_matter(store: Store, tmp_path: Path) -> None:
+    marker = tmp_path / "was lost"
+    assert compare(store, f"lose once: {marker}") == b'"lose once"'
+    assert marker.exists()
+
+
+def test_a_child_that_is_lost_again_is_told_with_what_to_do(store: Store) -> None:
+    problem = compare(store, "kill its server")
+    assert isinstance(problem, Problem)
+    assert (problem.code, problem.where) == ("worker_lost", "kill its server")
+    assert problem.hint.startswith("Ask again")
+    assert list((store.folder / "work").iterdir()) == []
+
+
 def test_a_bundle_that_is_not_there_is_told(store: Store) -> None:
     problem = compare_in_child(
         store,

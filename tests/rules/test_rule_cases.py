@@ -3,8 +3,8 @@
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), that the run hung (an empty `hung`), and what must come out
 (`expect`, TOML): `confidence`, `culprits` as `role | instruction | line in the newest text` in
-order, `ruled_out`, `workarounds` (how many), `releases`, `says` (words of the message), `log_lines`
-(those cited). `rule = ""` expects silence.
+order, `ruled_out`, `workarounds` (how many), `releases`, `title`, `says` (words of the message),
+`log_lines` (those cited). `rule = ""` expects silence.
 Headings start with Fires, Silent or Real dump.
 """
 
@@ -17,7 +17,7 @@ import pytest
 
 from app.model.report import Finding, Report
 from app.rules.frame import load_rules
-from app.service import Log, Question, analyze
+from app.service import Log, Question, examine
 from app.settings import Settings
 
 HERE = Path(__file__).parent
@@ -94,9 +94,8 @@ def report_of(case: Case, folder: Path) -> Report:
         source.mkdir()
         for name, text in case.texts.items():
             (source / name).write_text(text, "utf-8")
-    return analyze(
-        source, Settings(), question=Question(logs=logs, flags=case.flags, hung=case.hung)
-    )
+    question = Question(logs=logs, flags=case.flags, hung=case.hung)
+    return examine(source, Settings(), question=question, takes_foreign=True).report
 
 
 def described(finding: Finding, report: Report) -> dict[str, object]:
@@ -107,6 +106,7 @@ def described(finding: Finding, report: Report) -> dict[str, object]:
     }
     return {
         "rule": finding.rule,
+        "title": finding.title,
         "severity": finding.severity,
         "confidence": finding.confidence,
         "culprits": [

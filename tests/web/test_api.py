@@ -146,11 +146,10 @@ def test_the_threshold_decides_what_failed(working: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        (tar_of({"readme.txt": b"hello"}), "no_xla_files"),
         (b"just some words", "not_a_dump"),
         (small_dump()[:30], "truncated"),
     ],
-    ids=["no XLA file", "words", "cut off"],
+    ids=["words", "cut off"],
 )
 def test_what_is_no_dump_fails_with_its_reason(working: TestClient, body: bytes, code: str) -> None:
     state = working.put(f"{REPORTS}/dump.tar.gz?wait=60", content=body).json()
@@ -163,6 +162,24 @@ def test_what_is_no_dump_fails_with_its_reason(working: TestClient, body: bytes,
     page = working.get(state["url"], headers={"accept": "text/html"})
     assert page.status_code == 200
     assert "There is no report on dump.tar.gz" in page.text
+
+
+@pytest.mark.parametrize(
+    "log", [b"", b"step 1: nothing that XLA says"], ids=["alone", "with a log"]
+)
+def test_an_archive_without_a_file_of_xla_gets_a_report(working: TestClient, log: bytes) -> None:
+    files = [("dump", ("a.tar", tar_of({"photo.jpg": b"\xff\xd8\xff"})))]
+    files += [("log", ("run.log", log))] if log else []
+    sent = working.post(f"{REPORTS}?wait=60", files=files)
+    state = sent.json()
+    assert (sent.status_code, state["state"], state["failed"]) == (201, "done", not log)
+    assert state["summary"]["verdict"] == "no_xla_files"
+    assert state["summary"]["headline"] == "None of the files is one that XLA writes"
+    (finding,) = working.get(f"{REPORTS}/{state['id']}/report").json()["findings"]
+    assert (finding["class"], finding["confidence"]) == ("no_xla_files", "certain")
+    assert "Looked for module_NNNN.NAME.*.txt" in finding["message"]
+    page = working.get(state["url"], headers={"accept": "text/html"})
+    assert "Looked for module_NNNN.NAME.*.txt" in page.text
 
 
 def test_old_reports_are_gone_after_a_start(settings: Settings) -> None:
