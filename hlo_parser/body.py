@@ -6,7 +6,6 @@ does not understand as gaps, up to the closing brace or to where the next comput
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from hlo_parser import grammar
@@ -24,8 +23,8 @@ BARE_NAME = "_"
 """What XLA calls the computation of a text that is one instruction."""
 
 _SHOWN = 200
-_NAMED = compile_pattern(r"(?:ROOT\s++)?+(?:%?+[A-Za-z_][\w.\-]*+\s++=|%[A-Za-z_][\w.\-]*+=)", re.A)
-_BARE = compile_pattern(r"[^\n(\[]{0,400}+[(\[]")
+_NAMED = compile_pattern(rb"(?:ROOT\s++)?+(?:%?+[A-Za-z_][\w.\-]*+\s++=|%[A-Za-z_][\w.\-]*+\s*+=)")
+_BARE = compile_pattern(rb"[^(\[]{0,400}+[(\[]")
 
 
 class Inner(NamedTuple):
@@ -113,7 +112,7 @@ class BodyReader:
             position = end
 
     def _instruction(self, start: int, end: int) -> None:
-        text = self.scanner.data[start:end].decode("utf-8", errors="backslashreplace").rstrip()
+        text = self.scanner.raw[start:end].decode("utf-8", errors="backslashreplace").rstrip()
         try:
             self._add(self.reader.read(text), start)
         except ContextNeeded:
@@ -141,10 +140,10 @@ class BodyReader:
         that tells no shape at all is none, since log lines look alike.
         """
         start, end = self.start, len(self.scanner.data.rstrip())
-        text = self.scanner.data[start:end].decode("utf-8", errors="backslashreplace")
-        if _BARE.match(text) is None:
+        text = self.scanner.raw[start:end].decode("utf-8", errors="backslashreplace")
+        if _BARE.match(self.scanner.data, start) is None:
             return False
-        lead = "" if _NAMED.match(text) else f"{BARE_NAME} = "
+        lead = "" if _NAMED.match(self.scanner.data, start) else f"{BARE_NAME} = "
         named = lead + self._without_bodies(start, end)
         try:
             refuse_depth(named)
@@ -186,7 +185,7 @@ class BodyReader:
             return name, end
         line = self._line(opening)
         self.inner += [Inner(computation, line + below) for computation, below in body.inner]
-        raw = self.scanner.data[opening:end]
+        raw = self.scanner.raw[opening:end]
         self.inner.append(Inner(body.computation(raw, name, False, "main"), line))
         return name, end
 
@@ -205,12 +204,12 @@ class BodyReader:
         return self._offset
 
     def _column(self, position: int) -> int:
-        data = self.scanner.data
+        data = self.scanner.raw
         line_start = data.rfind(b"\n", 0, position) + 1
         return len(data[line_start:position].decode("utf-8", errors="backslashreplace")) + 1
 
     def _gap(self, start: int, end: int, reason: str) -> None:
-        raw = self.scanner.data[start:end].rstrip()
+        raw = self.scanner.raw[start:end].rstrip()
         end = start + len(raw)
         line = self._line(start)
         text = raw[: 4 * _SHOWN].decode("utf-8", errors="backslashreplace")[:_SHOWN]

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from hlo_parser.comments import blanked
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -148,7 +150,7 @@ class _Callbacks(Transformer[Token, object]):
         path = str(words[1])[1:].split("#") if len(words) > 1 else []
         return _Operand(
             name=_bare(str(words[0])) if words else "",
-            path=tuple(int(word[:18]) for word in path),
+            path=tuple(int(word.strip()[:18]) for word in path),
             shape=next((child for child in children if isinstance(child, _Stretch)), None),
             call=next((child for child in children if isinstance(child, _Call)), None),
         )
@@ -244,7 +246,7 @@ def _refusal(error: UnexpectedInput, text: str) -> GrammarError:
 
 def read_instruction(text: str) -> InstructionParts:
     """Read one instruction; raises GrammarError."""
-    parts, call = _read_instruction(text)
+    parts, call = _read_instruction(blanked(text))
     for operand in _all_operands(call):
         if operand.shape is not None and not operand.name and operand.call is None:
             raise GrammarError("expected a name behind the shape", operand.shape.end)
@@ -256,6 +258,7 @@ def read_bare_instruction(text: str) -> BareParts:
 
     Those without a name are called `_0`, `_1` and so on, as XLA does.
     """
+    text = blanked(text)
     parts, call = _read_instruction(text)
     shapes: dict[str, str] = {}
     call = _all_named(text, call, shapes)
@@ -334,6 +337,7 @@ def _attributes(children: list[_Child], text: str) -> dict[str, str]:
 
 def read_header(text: str) -> HeaderParts:
     """Read `HloModule name, key=value, ...`; raises GrammarError."""
+    text = blanked(text)
     children = _parse("header", text)
     return HeaderParts(_bare(str(children[1])), _attributes(children, text))
 
@@ -342,7 +346,7 @@ def read_frames(text: str) -> FrameParts:
     """Read the four frame tables; raises GrammarError."""
     strings: list[list[str]] = []
     rows: list[list[dict[str, int]]] = []
-    for child in _parse("frames", text):
+    for child in _parse("frames", blanked(text)):
         if isinstance(child, _Row):
             rows[-1].append(child.values)
         elif isinstance(child, Token) and child.type == "STRING":

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser import patterns
+from hlo_parser.comments import blanked
 from hlo_parser.literal_forms import TYPE_WORDS, literal_fault, shape_fault
 from hlo_parser.opcodes import form_of
 from hlo_parser.possessive import compile_pattern
@@ -78,7 +79,7 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
         return Fault(f"unknown opcode {opcode}", opcode)
     shape = instruction.shape.text
     needs_shape = opcode in _NEEDS_SHAPE or opcode.endswith(STEPS)
-    if needs_shape and (not shape or shape not in instruction.text):
+    if needs_shape and not tells_shape(instruction):
         return Fault(f"the shape of {opcode} must be told", opcode)
     fault = shape_fault(shape)
     if fault is not None:
@@ -90,6 +91,12 @@ def instruction_fault(instruction: Instruction) -> Fault | None:
         or _attribute_fault(instruction, form)
         or _together_fault(instruction)
     )
+
+
+def tells_shape(instruction: Instruction) -> bool:
+    """Whether an instruction prints its result shape; else it is inferred."""
+    shape = instruction.shape.text
+    return bool(shape) and (shape in instruction.text or shape in blanked(instruction.text))
 
 
 def is_reserved(name: str, text: str) -> bool:

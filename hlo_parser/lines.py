@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns, values
+from hlo_parser.comments import blanked
 from hlo_parser.instruction import AttributeList, Instruction, ValuePool
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
@@ -18,7 +19,7 @@ from hlo_parser.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_DEPTH = 200
+MAX_DEPTH = 64
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
 _BRACKET = compile_pattern(r"[(){}\[\]]")
@@ -82,7 +83,8 @@ class LineReader:
                 # One character is looked for at the speed of memory, two are not.
                 is_plain = ("\\" not in tail or '\\"' not in tail) and "\n" not in tail
                 proved = _plain_attribute_list if is_plain else _attribute_list
-                if proved(tail) and not values.holds_body(tail):
+                is_closed = proved(tail) and ("//" not in tail or proved(blanked(tail)))
+                if is_closed and not values.holds_body(tail):
                     attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
             if shape is None or attributes is None:
                 found.append(None)
@@ -109,7 +111,7 @@ class LineReader:
         known = self.instructions.get(text) or self.ordinary([text])[0]
         if known is not None:
             return known
-        if values.holds_body(text):
+        if values.holds_body(blanked(text)):
             raise ContextNeeded
         if text in self.refused:
             raise grammar.GrammarError(*self.refused[text])

@@ -33,8 +33,9 @@ _NO_COMPUTATION = "expected a computation"
 _HEADER = compile_pattern(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = compile_pattern(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
 _TABLES = compile_pattern(
-    rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=\s)|"
-    rb"\d++\s*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|\{[^{}]*+\})))*+"
+    rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=[\s/])|"
+    rb"\d++(?:\s++|/\*[^*]*+\*/|//[^\n]*+)*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|"
+    rb"\{(?:[^{}/]++|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+|/)*+\})))*+"
 )
 # Twice as fast as bytes.find with two characters of which the first is frequent.
 _BLANK_LINE = compile_pattern(rb"\n\n")
@@ -176,7 +177,7 @@ class _Reading:
         end = data.find(b"\n\n")
         raw = data[:end] if end >= 0 else b""
         header = headers.get(raw) or _ordinary_header(decode(raw))
-        if header is not None:
+        if header is not None and not data.startswith(b",", end + 2):
             headers[raw] = header
             self.position = end + 2
             return header
@@ -199,7 +200,7 @@ class _Reading:
         return Header(text, parts.name, parts.attributes)
 
     def _frames(self) -> FrameTables | None:
-        if self.data[self.position : self.position + 1] in (b" ", b"\t", b"\r", b"\n"):
+        if self.data[self.position : self.position + 1] in (b" ", b"\t", b"\r", b"\n", b"/"):
             self.position = self.scanner.skip_blank(self.position)
         if not self.data.startswith(b"FileNames", self.position):
             return None

@@ -11,20 +11,13 @@ import re
 from string import ascii_letters, digits
 
 from hlo_parser import patterns
+from hlo_parser.comments import MOST_OPEN, blanked_bytes, braces_end, string_end
 from hlo_parser.possessive import compile_pattern
 
 _NAME = patterns.NAME.encode()
 _SPACE = compile_pattern(rb"[ \t\r\n]*+")
 _SPECIAL = compile_pattern(
-    rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[ \t])|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
-)
-_LINE_STRING = compile_pattern(rb'"(?:[^"\\\n]++|\\[^\n])*+"')
-_LINE_SINGLE = compile_pattern(rb"'(?:[^'\\\n]++|\\[^\n])*+'")
-_LONG_STRING = compile_pattern(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S)
-_LONG_SINGLE = compile_pattern(rb"'(?:[^'\\]|\\.){0,65536}+'", re.S)
-_AFTER_STRING = compile_pattern(rb"[ \t]*+(?:[,})\r\n]|\Z)")
-_LINE_START = compile_pattern(
-    rb"\n[ \t]*+(?:ROOT[ \t]++)?+%?+" + _NAME + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
+    rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=\s)|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
 )
 _START = compile_pattern(
     rb"[ \t]*+(?:ROOT(?:(?:[ \t\r\n]++|/\*[^*\n]*+\*/)++|(?=%)))?+(?:%"
@@ -47,19 +40,24 @@ _HEAD_NAME = compile_pattern(rb"%?+(" + _NAME + rb")[ \t]*+")
 _ARROW = compile_pattern(rb"\s*+->\s*+")
 _ARRAY = compile_pattern(rb"[a-z][a-z0-9]*+\s*+\[[^\[\]{}]*+\]\s*+(?:\{(?=\s*+[\d:])[^{}]*+\})?+")
 _BUFFER = compile_pattern(rb"b\s*+(?=\()")
-FOOT = compile_pattern(rf"(?:\s*+,\s*+{patterns.KEY}(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode())
+_FOOT = compile_pattern(
+    rf"(?:\s*+,\s*+{patterns.KEY}\s*+(?:{patterns.VALUE}|'[^'\\\n]*+'))*+".encode()
+)
+_LONG_VALUE = compile_pattern(rf"\s*+,\s*+{patterns.KEY}\s*+(?=\{{)".encode())
 # Holds whole modules as strings of many lines (hlo_parser.cc, ParseOriginalValueRecoveryTable).
 _WITH_TEXTS = compile_pattern(rb"origin_recovery_table=")
-_LONG_TEXT = rb'"(?:[^"\\]++|\\.)*+"'
-_LONG_INNER = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|\{[^{}\"]*+\})*+\}"
-_LONG_BRACES = rb'\{(?:[^{}"]++|' + _LONG_TEXT + rb"|" + _LONG_INNER + rb")*+\}"
-_LONG_FOOT = compile_pattern(
-    rb"(?:\s*+,\s*+" + patterns.KEY.encode() + rb"(?:" + patterns.VALUE.encode() + rb"|"
-    + _LONG_BRACES + rb"))*+", re.S
-)  # fmt: skip
 _COMMENT_LINE = compile_pattern(rb"[^\n\r]*+")
 _AFTER_HEADER = compile_pattern(rb"[A-Za-z_%]")
 _HEADER_NAME = compile_pattern(rb"HloModule[ \t\r\n]++%?+" + _NAME + rb":?+")
+_BUFFERS = (b" b", b"=b", b"\nb")
+_GOES_ON = b"[{(<T-0123456789"
+_OPEN_VALUE = compile_pattern(
+    rb"=\s*+(?:mesh|mesh\s*+\[[^\]]*+\](?:\s*+,\s*+device_ids=[^{}=]*+)?+|"
+    rb"\[[\d\s,]++\](?:\s*+<=\s*+\[[\d\s,]++\])?+|(?<=literal=)\s*+[a-z0-9]++"
+    rb"(?:\s*+\[[^\]]*+\](?:\s*+\{[^{}]*+\})?+)?+)\s*+\Z"
+)
+_VALUE_WINDOW = 400
+_LAST_ROOT = compile_pattern(rb"(?<=\s)ROOT\s*+\Z")
 _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
@@ -72,12 +70,19 @@ _NAME_CHARACTERS = f"%.-_{ascii_letters}{digits}".encode()
 class Scanner:
     """Positions in one text; every method takes and gives byte offsets."""
 
-    __slots__ = ("_last_comment_end", "data", "size")
+    __slots__ = ("_last_comment_end", "_open_values", "data", "raw", "size")
 
-    def __init__(self, data: bytes) -> None:
-        self.data: bytes = data
+    raw: bytes
+    """The text as it is."""
+    data: bytes
+    """The text with blanks in place of comments."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.data = data = blanked_bytes(raw)
         self.size: int = len(data)
         self._last_comment_end = data.rfind(b"*/")
+        self._open_values = 0
 
     def skip_blank(self, position: int) -> int:
         """Past white space and closed comments."""
@@ -122,12 +127,13 @@ class Scanner:
         """Where a module header that starts here ends; line breaks end it likewise."""
         name = _HEADER_NAME.match(self.data, position)
         if name is not None:
-            end = self.foot_end(name.end())
+            end = _end_of(_FOOT, self.data, name.end())
             if _WITH_TEXTS.search(self.data, end, self.line_end(end)):
-                end = _end_of(_LONG_FOOT, self.data, name.end())
+                end = self.foot_end(end)
             if _AFTER_HEADER.match(self.data, self.skip_blank(end)):
                 return end
         statement = _Statement(self, position)
+        statement.position = name.end() if name is not None else position
         statement.called = statement.is_header = True
         return statement.end()
 
@@ -182,7 +188,26 @@ class Scanner:
 
     def foot_end(self, position: int) -> int:
         """Behind the attributes that follow a closing brace."""
-        return _end_of(FOOT, self.data, position)
+        while True:
+            position = _end_of(_FOOT, self.data, position)
+            value = _LONG_VALUE.match(self.data, position)
+            if value is None or self._open_values >= MOST_OPEN:
+                return position
+            end = braces_end(self.data, value.end())
+            if not end:
+                self._open_values += 1
+                return position
+            position = end
+
+    def last_foot(self) -> tuple[int, int]:
+        """Where the attributes behind the last brace of a text begin and end."""
+        size = len(self.data.rstrip())
+        position = 0
+        while (brace := self.data.find(b"}", position, size)) >= 0:
+            position = max(self.foot_end(brace + 1), brace + 1)
+            if position >= size:
+                return brace + 1, position
+        return size, size
 
 
 def _end_of(pattern: re.Pattern[bytes], data: bytes, position: int) -> int:
@@ -239,7 +264,7 @@ class _Statement:
             self.position = match.end()
             if mark == b"\n":
                 if self._ends_at(place):
-                    return place
+                    return self._without_next(place)
             elif mark in _CLOSERS:
                 self._open(mark, place)
             elif mark in (b")", b"]", b"}"):
@@ -263,7 +288,8 @@ class _Statement:
     def _open(self, mark: bytes, place: int) -> None:
         if self._raw and mark != b"{":
             return
-        if mark == b"(" and not self.stack and self.data[place - 1 : place].isalnum():
+        before = self.data[max(place - 2, 0) : place]
+        if mark == b"(" and not self.stack and before[-1:].isalnum() and before not in _BUFFERS:
             self.called = True
         if mark == b"{" and not self._raw:
             before = self.data[max(self.start, place - _BODY_WINDOW) : place]
@@ -288,8 +314,7 @@ class _Statement:
         if mark in (b'"', b"'"):
             if mark == b"'" and self._raw:
                 return
-            match = (_LINE_STRING if mark == b'"' else _LINE_SINGLE).match(self.data, place)
-            end = match.end() if match else self._long_string_end(mark, place)
+            end = string_end(self.data, place)
             self.broken |= not end
             self.position = end or self.scanner.line_end(place)
         elif not self._raw:
@@ -297,18 +322,20 @@ class _Statement:
             self.broken |= end == place
             self.position = max(end, place + 2)
 
-    def _long_string_end(self, mark: bytes, place: int) -> int:
-        """Behind a string that holds line breaks; 0 when it is one that does not close.
+    def _without_next(self, place: int) -> int:
+        """The line break where it ends, or where the next begins whose name stands before it."""
+        if self.stack:
+            return place
+        equal = self.scanner.skip_blank(place)
+        if self.data.startswith(b"=", equal):
+            return self._begins_another(b"=", equal)
+        root = _LAST_ROOT.search(self.data, max(self.start + 1, place - _ROOT_WINDOW), place)
+        return root.start() if root is not None else place
 
-        Then instructions stand in it, up to where the next string opens.
-        """
-        pattern = _LONG_STRING if mark == b'"' else _LONG_SINGLE
-        match = pattern.match(self.data, place)
-        if match is None:
-            return 0
-        text, end = match.group(), match.end()
-        is_closed = not text.endswith(b"=" + mark) and _AFTER_STRING.match(self.data, end)
-        return end if is_closed or not _LINE_START.search(text) else 0
+    def _is_value_open(self, place: int) -> bool:
+        """Whether the line breaks where a literal, groups or a mesh are not whole yet."""
+        window = max(self.start, place - _VALUE_WINDOW)
+        return _OPEN_VALUE.search(self.data, window, place) is not None
 
     def _begins_another(self, mark: bytes, place: int) -> int:
         """Where a second `[ROOT] name =` on the same line begins; 0 when it is the first."""
@@ -319,7 +346,7 @@ class _Statement:
             return 0
         name = place
         if not mark.startswith(b"%"):
-            while self.data[name - 1 : name] in (b" ", b"\t"):
+            while self.data[name - 1 : name] in (b" ", b"\t", b"\r", b"\n"):
                 name -= 1
             line = self.data[max(self.start, name - _NAME_WINDOW) : name]
             name -= len(line) - len(line.rstrip(_NAME_CHARACTERS))
@@ -369,7 +396,13 @@ class _Statement:
         if data[self.start : place].strip() == b"ROOT":
             self.position = following
             return False
-        joined = data[last] in b",=" or data[following] in b"," or not self.called
+        self.assigned |= data.startswith(b"=", following)
+        joined = (
+            data[last] in b",="
+            or data[following] in b","
+            or not self.called
+            or (data[following] in _GOES_ON and self._is_value_open(place))
+        )
         if not joined or data[following] in b"}" or scanner.starts_instruction(following):
             return True
         self.position = following

@@ -23,6 +23,7 @@ from hlo_parser.instruction_forms import (
     is_reserved,
     keys_of,
     split_list,
+    tells_shape,
 )
 from hlo_parser.literal_forms import compatible, shape_fault
 from hlo_parser.operand_forms import called_fault, depends_on_operands, operands_fault
@@ -213,8 +214,7 @@ class _Check:
                 known = self.module.get(callee.name) is not None
                 fault = "computation {} is " + ("defined only later" if known else "not defined")
                 self._fail(computation, callee.name, fault, instruction, f"{callee.role}=")
-        told = instruction.shape.text
-        if instruction.callees and not (told and told in instruction.text):
+        if instruction.callees and not tells_shape(instruction):
             self._called(computation, instruction)
 
     def _called(self, computation: Computation, instruction: Instruction) -> None:

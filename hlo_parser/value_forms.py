@@ -76,7 +76,7 @@ _IOTA = rf"{_DIMS}<={_DIMS}(?:{_ORDER})?+"
 _AXIS = rf"{STRING}(?::\(\d++\)\d++)?+"
 _AXES = _list(_AXIS)
 _MESH = (
-    rf"mesh\[(?:{STRING}={_INT}(?:,{STRING}={_INT})*+)?+\]"
+    rf"mesh\[(?:{STRING} ?={_INT}(?:,{STRING} ?={_INT})*+)?+\]"
     rf"(?:,device_ids=\((?:{_DIMS}(?:{_ORDER})?+|\d++(?:,\d++)*+)\))?+"
 )
 _METADATA_INT = "source_line source_end_line source_column source_end_column stack_frame_id"

@@ -63,6 +63,13 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "open comments": lambda n: before_entry("/*" * n),
     "closed comments": lambda n: before_entry("/**/" * n),
     "line comments": lambda n: before_entry("//\n" * n),
+    "apostrophes before comments": lambda n: before_entry("it's // so\n" * n),
+    "open JSON": lambda n: body("c = f32[] add(r) // c" + ", backend_config={" * n),
+    "open JSON in frontend attributes": lambda n: body(
+        "c = f32[] add(r) /* c */" + ", frontend_attributes={a={" * n
+    ),
+    "open feet": lambda n: before_entry("a {\n r = f32[] iota()\n}, b={\n" * n),
+    "comments in values": lambda n: body("c = f32[] add(r), a={" + "/* } */" * n + "}"),
     "blank lines": lambda n: before_entry("\n" * n),
     "computations without bodies": lambda n: before_entry("a {\n" * n),
     "empty computations": lambda n: before_entry("a {\n}\n" * n),
@@ -150,8 +157,8 @@ def test_the_entry_is_found_whatever_stands_around_it(make: Callable[[int], str]
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("c = f32[] add(r), k=" + "{" * 1000 + "}" * 1000, "nest deeper than 200"),
-        ("c = " + "(" * 1000 + "f32[]" + ")" * 1000 + " add(r)", "nest deeper than 200"),
+        ("c = f32[] add(r), k=" + "{" * 1000 + "}" * 1000, "nest deeper than 64"),
+        ("c = " + "(" * 1000 + "f32[]" + ")" * 1000 + " add(r)", "nest deeper than 64"),
         ("c = f32[] add(r), ?" + "x" * 2_000_000, "longer than 1048576 characters"),
         ("c = f32[] add(r), k={" * 3, "expected"),
     ],
