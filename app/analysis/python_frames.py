@@ -5,6 +5,7 @@ own, so that what is outside JAX here may still have been in compiled code.
 """
 
 import re
+from collections.abc import Iterable
 
 from app.model.dump import CheckFailure, PythonFrame
 
@@ -20,7 +21,12 @@ _NATIVE = re.compile(r"\b(?:xla|mlir|llvm|tsl|stream_executor)::|jaxlib|libtpu")
 
 def own_frame(failure: CheckFailure) -> PythonFrame | None:
     """The innermost frame that is of no installed package and not of Python itself."""
-    return next((f for f in failure.frames if not is_installed(f)), None)
+    return own_of(failure.frames)
+
+
+def own_of(frames: Iterable[PythonFrame]) -> PythonFrame | None:
+    """The first of some frames that is of no installed package and not of Python itself."""
+    return next((f for f in frames if not is_installed(f)), None)
 
 
 def is_installed(frame: PythonFrame) -> bool:
@@ -28,12 +34,17 @@ def is_installed(frame: PythonFrame) -> bool:
     return frame.file.startswith("<") or _PACKAGES.search(frame.file) is not None
 
 
+def is_of_compiler(frame: PythonFrame) -> bool:
+    """Whether a frame is of JAX, or of another program that has XLA compile."""
+    return _COMPILES.search(frame.file) is not None
+
+
 def died_outside_jax(failure: CheckFailure) -> bool:
     """Whether a signal ended the process in a Python thread without any frame of JAX or XLA."""
     return (
         failure.kind == "signal"
         and bool(failure.frames)
-        and not any(_COMPILES.search(frame.file) for frame in failure.frames)
+        and not any(is_of_compiler(frame) for frame in failure.frames)
         and not any(_NATIVE.search(symbol) for symbol in failure.stack)
     )
 

@@ -20,6 +20,7 @@ from app.cli.complaints import complain
 from app.cli.output import console_for_report, write_output
 from app.errors import InputError, UsageError
 from app.ingest.flags import DumpFlags, with_dump_flags
+from app.ingest.log_frames import TIME_IS_UP
 from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
 from app.model.report import Report
@@ -65,7 +66,8 @@ def add_parser(commands: Commands) -> None:
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help="end the program after this time, exit with 5 and explain the hang",
+        help="end the program after this time, exit with 5 and explain the hang, with the stacks "
+        "of Python",
     )
     parser.add_argument("--json", metavar="FILE", help="write the report of a failure as JSON")
     parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
@@ -91,7 +93,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError(f"cannot write it: {error.strerror}", place=str(place.log)) from error
     with log:
         try:
-            end = run_program(command, environ=environ, log=log, timeout_s=arguments.timeout)
+            end = run_program(
+                command,
+                environ=environ,
+                log=log,
+                timeout_s=arguments.timeout,
+                time_is_up=f"{TIME_IS_UP}; what has a handler for it shows its stacks (SIGABRT)",
+            )
         except OSError as error:
             _discard(place)
             complain(f"{command[0]}: {error.strerror}")
@@ -177,7 +185,7 @@ def _announce(place: _Place) -> None:
         f"XLA_FLAGS += {' '.join(place.flags.added) or 'nothing, a dump is on already'}\n"
         "  XLA writes the program's text after each pass: some seconds for each compile and, for\n"
         "  a large model, a few hundred megabytes. Once it is compiled nothing is slower. Python\n"
-        "  prints its stack if it crashes (PYTHONFAULTHANDLER=1)."
+        "  prints its stacks if it crashes or its time is up (PYTHONFAULTHANDLER=1)."
     )
     if place.dump is None:
         complain("your XLA_FLAGS send the dump to standard output: only the log can be explained")

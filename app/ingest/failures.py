@@ -77,6 +77,7 @@ def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
         failed_after=first.failed_after or second.failed_after,
         stack=max(first.stack, second.stack, key=len),
         frames=first.frames or second.frames,
+        meanwhile=first.meanwhile or second.meanwhile,
     )
 
 

@@ -28,6 +28,9 @@ _SIGNAL = re.compile(
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
     r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
 )
+# Python prints this wherever its error stream stands, be it behind a progress bar.
+_FATAL = "Fatal Python error: "
+_FATAL_WITHIN = 400
 _TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)")
 _BARE_EXCEPTION = re.compile(
     r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
@@ -64,6 +67,7 @@ def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
 
     `is_tail`: the line may belong to a failure that is being told; then a status in it is its own.
     """
+    text = text[max(text.find(_FATAL, 0, _FATAL_WITHIN), 0) :]
     if is_signal(text) or (not is_tail and text.startswith(_STACK_ALONE)):
         return Beginning("signal", text)
     if _TERMINATE.match(text):

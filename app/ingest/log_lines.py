@@ -58,6 +58,11 @@ _LAUNCHER = re.compile(
 # A header stands near the start of its line; longer lines are instructions.
 HEADER_WITHIN = 400
 _LAUNCHER_WITHIN = 200
+# What follows a progress bar on its line: `12%|# | 3/25 [00:01<00:09, 2.2it/s]Traceback`.
+_BAR = re.compile(
+    r"[^\n]{0,300}?(?:[\d?:]<|\[[\d:]{2,12}, )[^\]\n]{0,60}(?:it/s|s/it)[^\]\n]{0,100}\] ?"
+    r"(?=[^\s,])"
+)
 _HEADER_END = re.compile(r"\.(?:cc|h|cu|cpp|inc|inl|mm):\d{1,9}\]")
 
 
@@ -75,6 +80,8 @@ class LineCleaner:
         if "\r" in text:
             # A progress bar redraws its line; what stands last was seen last.
             text = text[text.rfind("\r") + 1 :]
+        if ("it/s" in text or "s/it" in text) and (bar := _BAR.match(text)):
+            text = text[bar.end() :]
         found = _header_of(text)
         if found is None:
             stream, text = _split_launcher(text, self._last_prefix)

@@ -16,7 +16,7 @@ from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.flags import flags_in_line
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
-from app.ingest.log_frames import begins_thread, frame_of_traceback, is_current
+from app.ingest.log_frames import TIME_IS_UP, frame_of_thread, frame_of_traceback, is_by_abort
 from app.ingest.log_kept import Kept
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
@@ -28,7 +28,7 @@ from app.ingest.log_shapes import (
     may_speak_of_waiting,
     mentions_failure,
 )
-from app.model.dump import CheckFailure, LogFacts, PipelinerMove, PythonFrame
+from app.model.dump import CheckFailure, LogFacts, PipelinerMove, PythonFrame, ThreadStack
 
 # A message ends when it is this long, or this many lines of whatever process after its first.
 _MESSAGE_CHARACTERS = 1 << 16
@@ -40,13 +40,11 @@ _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
 _MOST_FLAGS = 1 << 12
 _MOST_RELEASES = 100
+_MOST_STACKS = 512
 
 _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
     r"|\s*#\d{1,4} +0x[0-9a-f]+ (?:in )?(?P<gdb>.+)$"
-)
-_PYTHON_FRAME = re.compile(
-    r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}) in (?P<name>.+)$'
 )
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: (?P<text>.*)|)$")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -82,7 +80,6 @@ class _Stream:
     in_traceback: bool = False
     # Of the traceback that goes on, innermost last.
     frames: deque[PythonFrame] = field(default_factory=lambda: deque(maxlen=_STACK_FRAMES))
-    is_current_thread: bool = False
     is_logged: bool = False
     is_told: bool = False
 
@@ -108,6 +105,9 @@ class _Findings:
     mentions: int = 0
     stuck_at: int = 0
     unstuck_at: int = 0
+    # Where `hloscope run` says that the time was up; what is printed then, and how it ends there.
+    time_up_at: int = 0
+    stacks: list[ThreadStack] = field(default_factory=list[ThreadStack])
 
 
 class MessageReader:
@@ -143,6 +143,10 @@ class MessageReader:
         if "jaxlib" in line.text and (found := _RELEASE.search(line.text)):
             if len(self._found.releases) < _MOST_RELEASES:
                 self._found.releases[found["release"]] = None
+        if line.text.startswith(TIME_IS_UP):
+            self.end_messages()
+            self._found.time_up_at = line.number
+            return
         stream = self._streams.get(line.stream) or self._new_stream(line.stream)
         if line.is_headed:
             self._begin(stream, line)
@@ -172,11 +176,12 @@ class MessageReader:
             passes=tuple(found.passes.all()),
             verbose=tuple(sorted(told, key=lambda move: move.line_number)),
             releases=tuple(found.releases),
-            hung=found.stuck_at > found.unstuck_at,
+            hung=found.stuck_at > found.unstuck_at or found.time_up_at > 0,
             lines=lines,
             names=names_in(failures),
             byte_size=byte_size,
             remarks=tuple(_remarks(self._name, found, repeats)),
+            stacks=tuple(found.stacks),
         )
 
     def _new_stream(self, name: str) -> _Stream:
@@ -220,7 +225,6 @@ class MessageReader:
         self._close(stream, message.stream)
         self._busy[message.stream] = message.number
         stream.message = message
-        stream.is_current_thread = False
         stream.length = len(message.lines[0])
         self._open_characters += stream.length
         stream.is_told = message.origin == "log"
@@ -234,6 +238,11 @@ class MessageReader:
         if message is None:
             return
         text = message.lines[0]
+        if message.origin == "signal" and self._found.time_up_at and is_by_abort(text):
+            # Asked for, and no death of its own.
+            told = message.threads.stacks(self._name)
+            self._found.stacks += told[: _MOST_STACKS - len(self._found.stacks)]
+            return
         if message.severity == "I" and message.origin == "log" and not may_speak_of_waiting(text):
             self._take_down(message, is_told=stream.is_told)
             return
@@ -340,8 +349,8 @@ class MessageReader:
         self._take_frame(stream, message, line)
         if found := _FRAME.match(text):
             self._add_frame(message, found["symbol"] or found["gdb"])
-        elif message.origin == "signal" and (found := _PYTHON_FRAME.match(text)):
-            self._add_frame(message, f"{found['name']} ({found['file']}:{found['line']})")
+        elif message.origin == "signal" and (frame := frame_of_thread(text, line.number)):
+            self._add_frame(message, f"{frame.function} ({frame.file}:{frame.line})")
         elif stream.stack == "lines":
             self._add_frame(message, text)
         elif stream.stack == "frames":
@@ -366,13 +375,7 @@ class MessageReader:
                 message.frames.insert(0, frame)
                 del message.frames[_STACK_FRAMES:]
         elif message.origin == "signal":
-            if begins_thread(line.text):
-                stream.is_current_thread = is_current(line.text)
-            elif stream.is_current_thread and len(message.frames) < _STACK_FRAMES:
-                if found := _PYTHON_FRAME.match(line.text):
-                    message.frames.append(
-                        PythonFrame(found["file"], int(found["line"]), found["name"], line.number)
-                    )
+            message.threads.feed(line.text, line.number)
 
     def _add_frame(self, message: Message, symbol: str) -> None:
         symbol = symbol.strip()

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from app.ingest.conditions import mask, split_check
+from app.ingest.log_frames import Threads
 from app.model.dump import CheckFailure, PythonFrame
 
 TEXT_CHARACTERS = 4000
@@ -18,7 +19,7 @@ class Message:
     """A message with the lines that belong to it; `origin` says what began it.
 
     `exception` is the class of a Python exception; `stack` the symbols of frames printed below;
-    `frames` the Python frames of the thread it is about, innermost first.
+    `frames` the Python frames of an exception, innermost first; `threads` those of a death.
     """
 
     log: str
@@ -32,6 +33,7 @@ class Message:
     exception: str | None = None
     stack: list[str] = field(default_factory=list[str])
     frames: list[PythonFrame] = field(default_factory=list[PythonFrame])
+    threads: Threads = field(default_factory=Threads)
 
     @property
     def text(self) -> str:
@@ -345,5 +347,6 @@ def _failure(
         context=context,
         failed_after=failed_after,
         stack=tuple(message.stack),
-        frames=tuple(message.frames),
+        frames=tuple(message.frames) or message.threads.died,
+        meanwhile=message.threads.meanwhile,
     )

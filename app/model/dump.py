@@ -253,7 +253,8 @@ class CheckFailure:
     `line_number`/`log` the place in the log (1-based); `stack` the symbols of the frames below,
     innermost first; `text` the message in full (prefix removed, cut to 4,000 characters).
     `signature` is equal for the same fault across line numbers, addresses and names. `frames` are
-    those of the Python thread that raised or died, innermost first.
+    those of the Python thread that raised or died, innermost first; `meanwhile` those of the main
+    thread, where another one died, be it of Python or not.
     """
 
     kind: str
@@ -270,6 +271,16 @@ class CheckFailure:
     failed_after: str | None = None
     stack: tuple[str, ...] = ()
     frames: tuple[PythonFrame, ...] = ()
+    meanwhile: tuple[PythonFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStack:
+    """Where a thread of Python stood, innermost first; `is_main` of the first one of a process."""
+
+    frames: tuple[PythonFrame, ...]
+    log: str
+    is_main: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +304,8 @@ class LogFacts:
     `flags` are XLA flags seen in the logs or given by the user, `passes` the verbose lines
     `HLO pass X` in order, `verbose` the verbose lines of passes, `releases` jaxlib releases that
     the log names outright, `lines` how many lines were read and `byte_size` of how many bytes.
-    `remarks` say what was left out of long logs, as `Coverage.remarks` do.
+    `remarks` say what was left out of long logs, as `Coverage.remarks` do. `stacks` are those of
+    Python's threads when `hloscope run` ended the run, its time being up.
     """
 
     failures: tuple[CheckFailure, ...] = ()
@@ -306,3 +318,4 @@ class LogFacts:
     names: tuple[str, ...] = ()
     byte_size: int = field(default=0, compare=False)
     remarks: tuple[str, ...] = ()
+    stacks: tuple[ThreadStack, ...] = ()

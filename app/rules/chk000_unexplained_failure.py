@@ -42,7 +42,14 @@ from app.rules.candidates import (
     pass_in_words,
     ranked_candidates,
 )
-from app.rules.citing import cut_at_word, log_evidence, own_line, place, stack_evidence
+from app.rules.citing import (
+    cut_at_word,
+    log_evidence,
+    other_thread_in_words,
+    own_line,
+    place,
+    stack_evidence,
+)
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import releases_in_words
@@ -83,6 +90,8 @@ def check(facts: Facts) -> Iterable[Finding]:
 def _of_the_stack(cause: CheckFailure) -> Iterator[str]:
     """What the Python stack in the log says of where to look."""
     own = own_frame(cause)
+    if told := other_thread_in_words(cause):
+        yield told
     if died_outside_jax(cause):
         innermost = cause.frames[0]
         called = (

@@ -5,10 +5,10 @@ Every rule quotes through these functions, so that each claim shows its place in
 
 from collections.abc import Iterator
 
-from app.analysis.python_frames import own_frame
+from app.analysis.python_frames import own_frame, own_of, place_of
 from app.analysis.sources import source_of
 from app.analysis.summaries import how_known
-from app.model.dump import CheckFailure, ModuleHistory, PassDump
+from app.model.dump import CheckFailure, ModuleHistory, PassDump, PythonFrame
 from app.model.facts import LoopHistory, WhileLoop
 from app.model.report import Culprit, Evidence, Source
 from hlo_parser import Computation, Instruction
@@ -42,26 +42,57 @@ def cut_at_word(text: str, limit: int) -> str:
 
 
 def own_line(failure: CheckFailure) -> Culprit | None:
-    """The innermost line of the log's Python stack that is of no installed package, if any."""
+    """The innermost line of the log's Python stack that is of no installed package, if any.
+
+    Where a thread without Python died, that of the main thread meanwhile.
+    """
     frame = own_frame(failure)
-    if frame is None:
+    if frame is not None:
+        return line_culprit(frame, role="line of the Python stack")
+    meanwhile = None if failure.frames else own_of(failure.meanwhile)
+    if meanwhile is None:
         return None
+    return line_culprit(meanwhile, role="line of the main thread meanwhile")
+
+
+def other_thread_in_words(failure: CheckFailure) -> str:
+    """That another thread than the main one died, as a sentence; empty where none did."""
+    if not failure.meanwhile:
+        return ""
+    own = own_of(failure.meanwhile)
+    at = place_of(own if own is not None else failure.meanwhile[0])
+    if failure.frames:
+        return f"Not the main thread died: that one stood at {at} meanwhile."
+    return (
+        "The thread that died runs no Python: the runtime has such threads for compiled code, "
+        f"compiles and transfers. The main thread stood at {at} meanwhile."
+    )
+
+
+def line_culprit(frame: PythonFrame, *, role: str) -> Culprit:
+    """A line of a Python stack as a culprit."""
     return Culprit(
         source=Source(file=frame.file, line=frame.line, function=frame.function or None),
         stated=True,
         source_how="stated",
-        role="line of the Python stack",
+        role=role,
     )
 
 
 def stack_evidence(failure: CheckFailure) -> Iterator[Evidence]:
     """The innermost frames of the log's Python stack, down to the program's own."""
-    own = own_frame(failure)
-    to = failure.frames.index(own) + 1 if own is not None else _MOST_FRAMES
-    for frame in (*failure.frames[: min(to, _MOST_FRAMES)], *((own,) if to > _MOST_FRAMES else ())):
+    frames = failure.frames or failure.meanwhile
+    own = own_of(frames)
+    to = frames.index(own) + 1 if own is not None else _MOST_FRAMES
+    for frame in (*frames[: min(to, _MOST_FRAMES)], *((own,) if to > _MOST_FRAMES else ())):
         if frame is not None:
-            text = f'File "{frame.file}", line {frame.line} in {frame.function}'
-            yield Evidence(file=failure.log, line=frame.log_line, text=quote(text))
+            yield frame_evidence(failure.log, frame)
+
+
+def frame_evidence(log: str, frame: PythonFrame) -> Evidence:
+    """The line of a log that prints a frame of Python."""
+    text = f'File "{frame.file}", line {frame.line} in {frame.function}'
+    return Evidence(file=log, line=frame.log_line, text=quote(text))
 
 
 def log_evidence(failure: CheckFailure) -> Evidence:
@@ -122,12 +153,13 @@ def loop_culprit(
 
 
 def place(culprit: Culprit) -> str:
-    """`while.17 (prog1.py:55)`, or the bare name where no source is known."""
+    """`while.17 (prog1.py:55)`, the bare name where no source is known, or the line alone."""
     name = _short(culprit.instruction or "?")
     source = culprit.source
     if source is None:
         return name
-    return f"{name} ({source.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{source.line})"
+    line = f"{source.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{source.line}"
+    return line if culprit.instruction is None else f"{name} ({line})"
 
 
 def _short(name: str) -> str:

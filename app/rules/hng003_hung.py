@@ -2,7 +2,7 @@
 
 ## What it finds
 Runs of which the log or the user says that they hung (`--hung`, a time-out of `hloscope run`),
-where no other rule names a cause.
+where no other rule names a cause. Where Python's threads stood is told if `hloscope run` ended it.
 
 ## Why it matters
 A hang leaves no message. Where it stood still, and what can be ruled out, is what decides where to
@@ -13,7 +13,9 @@ A module without a text from after all optimizations was being compiled. Else al
 had been compiled, and the program ran. A loop whose condition reads only what its body hands on
 unchanged never ends once it is entered, and is named first. Else its collectives may wait for each
 other, and pairs of them that share devices and that nothing but the schedule orders are named. A
-program without any collective cannot wait there.
+program without any collective cannot wait there. The stacks that Python prints when the time is up
+name the line where the main thread stood; where it waited in a library that is not JAX's, the host
+is where to look.
 
 ## What to do
 Get the stacks of all processes while they hang. For a compile that hangs, leave the pass out or
@@ -25,10 +27,13 @@ would have ended. One schedule for all devices keeps unordered collectives in or
 no proof.
 
 ## Sources
-xla/service/dump.cc; xla/service/rendezvous.cc; jax-ml/jax#11637, openxla/xla#19026.
+xla/service/dump.cc; xla/service/rendezvous.cc; cpython/Modules/faulthandler.c; jax-ml/jax#11637,
+openxla/xla#19026.
 """
 
 from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from app import knowledge
 from app.analysis.collective_order import find_unordered_collectives
@@ -40,10 +45,18 @@ from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
 from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
+from app.rules.standing import Standing, Where, standing_of
 from app.rules.unfinished import is_unfinished
 
 _MOST_PAIRS = 2
 _MOST_LOOPS = 3
+_HUNG = "The run hung"
+# Where no program of a device was being waited for, and what is said of it.
+_ELSEWHERE: dict[str, str] = {
+    "compile": "JAX was compiling",
+    "trace": "JAX was tracing a function",
+    "host": "the host waited in {}",
+}
 _STACKS = Workaround(
     text="Get the stacks of all processes while they hang: py-spy dump --native --pid PID."
 )
@@ -53,30 +66,64 @@ def check(facts: Facts) -> Iterable[Finding]:
     """One finding for the run."""
     if not facts.hung:
         return
+    standing = standing_of(facts)
+    where = standing.where if standing is not None else "unknown"
     own = [history for history in facts.modules if history.role != "autotuning"]
     compiling = [history for history in own if is_unfinished(history)]
     if compiling:
-        yield _in_a_compile(max(compiling, key=lambda history: len(history.dumps)))
+        found = _in_a_compile(max(compiling, key=lambda history: len(history.dumps)))
     elif own:
-        yield _endless(facts, own) or _while_running(facts, own)
+        endless = None if where in _ELSEWHERE else _endless(facts, own)
+        found = endless or _while_running(facts, own, where)
     else:
-        yield Finding(
-            rule=RULE.code,
-            class_=RULE.class_,
-            severity="error",
-            confidence="possible",
-            title="The run hung, and there is no dump of what it compiled",
-            message="Nothing was compiled before it hung, or the dump was not given. Processes "
-            "that start together wait for each other before the first compile.",
-            workarounds=(
-                _STACKS,
-                Workaround(
-                    text="Rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.*, or under "
-                    "hloscope run --timeout SECONDS, and add the dump."
-                ),
-            ),
-            unknown=("whether it hung before, in or after a compile",),
+        found = _without_dump()
+    yield found if standing is None else _with_stacks(found, standing)
+
+
+def _with_stacks(found: Finding, standing: Standing) -> Finding:
+    """The finding with what the threads of Python were at when the time was up."""
+    at = f" at {standing.at}" if standing.at else ""
+    if standing.where in _ELSEWHERE:
+        what = _ELSEWHERE[standing.where].format(standing.waits_in)
+        found = replace(
+            found,
+            confidence="likely",
+            title=f"The run hung{at}: {what}",
+            unknown=("what it waited for there",) if standing.where == "host" else (),
         )
+        if standing.where == "compile":
+            # What it compiled may have left no text yet.
+            found = replace(found, ruled_out=())
+    elif found.title.startswith(_HUNG):
+        found = replace(found, title=found.title.replace(_HUNG, f"{_HUNG}{at}", 1))
+    is_named = any(culprit.instruction for culprit in found.culprits)
+    both = (found.culprits, standing.culprits) if is_named else (standing.culprits, found.culprits)
+    return replace(
+        found,
+        message=f"{standing.words} {found.message}",
+        culprits=(*both[0], *both[1]),
+        evidence=(*standing.evidence, *found.evidence),
+    )
+
+
+def _without_dump() -> Finding:
+    return Finding(
+        rule=RULE.code,
+        class_=RULE.class_,
+        severity="error",
+        confidence="possible",
+        title="The run hung, and there is no dump of what it compiled",
+        message="Nothing was compiled before it hung, or the dump was not given. Processes "
+        "that start together wait for each other before the first compile.",
+        workarounds=(
+            _STACKS,
+            Workaround(
+                text="Rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.*, or under "
+                "hloscope run --timeout SECONDS, and add the dump."
+            ),
+        ),
+        unknown=("whether it hung before, in or after a compile",),
+    )
 
 
 def _in_a_compile(history: ModuleHistory) -> Finding:
@@ -168,19 +215,23 @@ def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
     )
 
 
-def _while_running(facts: Facts, own: list[ModuleHistory]) -> Finding:
+def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Finding:
     count = sum(len(facts.collectives.get(history.id, ())) for history in own)
-    pairs = list(_pairs(facts, own))
-    named = [one for pair in pairs for one in pair]
-    if count:
-        title = "The run hung when all of it had been compiled: its collectives may be waiting"
+    loops: list[Named] = []
+    if where in _ELSEWHERE:
+        title, waits = f"{_HUNG} when all of it had been compiled", ""
+    elif count:
+        title = f"{_HUNG} when all of it had been compiled: its collectives may be waiting"
         waits = (
             f"It has {count} collective{'s' if count > 1 else ''}; a device that does not come to "
             "one of them keeps all others waiting."
         )
     else:
-        title = "The run hung when all of it had been compiled, and it has no collectives"
-        waits = "No device waits for another one in these programs: look at the host first."
+        title = f"{_HUNG} when all of it had been compiled, and it has no collectives"
+        loops = list(_loops_of_any_length(facts, own))
+        waits = _words_without_collectives(loops, where)
+    pairs = [] if where in _ELSEWHERE else list(_pairs(facts, own))
+    named = [*(one for pair in pairs for one in pair), *loops]
     ordered = " ".join(
         f"Nothing but the schedule orders {place(first.culprit)} and {place(second.culprit)}, "
         "which share devices."
@@ -203,6 +254,37 @@ def _while_running(facts: Facts, own: list[ModuleHistory]) -> Finding:
         # Both threads are of collectives that wait for each other.
         upstream=knowledge.upstream("jax-ml/jax#11637", "openxla/xla#19026") if count else (),
     )
+
+
+def _words_without_collectives(loops: list[Named], where: Where) -> str:
+    loop = ", ".join(place(one.culprit) for one in loops)
+    look_at = [f"{loop}, whose length is known nowhere"] if loops else []
+    if where == "program":
+        look_at = look_at or ["callbacks"]
+    else:
+        look_at.insert(0, "the host")
+    return (
+        "No device waits for another one in these programs: look first at "
+        f"{' and at '.join(look_at)}."
+    )
+
+
+def _loops_of_any_length(facts: Facts, own: list[ModuleHistory]) -> Iterator[Named]:
+    """The outermost loops that no number bounds, as far as texts tell."""
+    left = _MOST_LOOPS
+    for history in own:
+        last = history.last
+        for one in facts.loops.get(history.id, ()):
+            loop = one.occurrences.get(last.index)
+            if loop is None or loop.parent is not None or loop.trip_count is not None:
+                continue
+            if not left:
+                return
+            left -= 1
+            yield Named(
+                loop_culprit(history, last, one, role="loop of unknown length"),
+                instruction_evidence(last, loop.computation, loop.instruction),
+            )
 
 
 def _pairs(facts: Facts, own: list[ModuleHistory]) -> Iterator[tuple[Named, Named]]:

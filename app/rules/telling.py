@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from app import knowledge
 from app.analysis.printed import without_print
-from app.analysis.python_frames import own_frame
+from app.analysis.python_frames import own_of
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Confidence, Culprit, Evidence, Finding, Severity, Workaround
 from app.rules.citing import (
     dump_evidence,
     log_evidence,
+    other_thread_in_words,
     own_line,
     place,
     quote,
@@ -155,6 +156,8 @@ def _message(
         if facts.environment.jaxlib.releases:
             fitting = releases_in_words(facts.environment.jaxlib.releases)
             parts.append(f"The releases that fit are jaxlib {fitting}.")
+    if diagnosis.failure is not None and (told := other_thread_in_words(diagnosis.failure)):
+        parts.append(told)
     if culprits:
         how = "The message names" if is_named else "The message names no instruction; suspects are"
         parts.append(f"{how} {', '.join(place(found.culprit) for found in culprits)}.")
@@ -176,8 +179,10 @@ def _words_of(diagnosis: Diagnosis) -> str:
 
 def _own_lines(diagnosis: Diagnosis) -> Iterator[Culprit]:
     failure = diagnosis.failure
-    frame = None if failure is None else own_frame(failure)
-    if failure is None or frame is None or frame.log_line <= failure.line_number:
+    if failure is None:
+        return
+    frame = own_of(failure.frames or failure.meanwhile)
+    if frame is None or frame.log_line <= failure.line_number:
         # Only a traceback within the message, such as a callback's, tells where the fault is.
         return
     if own := own_line(failure):

@@ -4,7 +4,8 @@ What it writes goes on at once and unchanged, and into one log, line by line. Wh
 is a terminal the program sees one, too. It has a process group of its own, which is in the
 foreground where there is a terminal, so Ctrl-C reaches it and not us; signals sent to us are handed
 on, and a stop (Ctrl-Z) is ours as well. When the time is up the whole group is asked to end and
-then made to. A log or an outlet that takes no more is told at the end; the program runs on.
+then made to; what has a handler for SIGABRT, as Python has where it prints its stacks, ends by that
+signal. A log or an outlet that takes no more is told at the end; the program runs on.
 """
 
 import os
@@ -14,12 +15,13 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import BinaryIO
 
+from app.sandbox.group_members import catches, is_alive, leave_no_core, members_of
 from app.sandbox.job_control import JobControl
 
 _PIECE_BYTES = 1 << 16
@@ -28,6 +30,9 @@ _TICK_S = 0.05
 _STREAMS = {1: "standard output", 2: "standard error"}
 # How long after its end what a program wrote may still be under way.
 _DRAIN_S = 1.0
+# How long a process may take to print its stacks, and how many are asked for them.
+_STACKS_S = 2.0
+_MOST_ASKED = 16
 _HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 
 
@@ -53,6 +58,7 @@ def run_program(
     log: BinaryIO,
     timeout_s: float | None = None,
     grace_s: float = 10.0,
+    time_is_up: str = "",
 ) -> ProgramEnd:
     """Run `command` and wait for its end.
 
@@ -62,6 +68,7 @@ def run_program(
         log: takes whatever it prints, in whole lines; best a file without a buffer of its own.
         timeout_s: seconds it may take; None lets it run.
         grace_s: seconds between the request to end and the kill.
+        time_is_up: a line for the log and standard error, before stacks are printed.
 
     Raises:
         OSError: the program cannot be started.
@@ -86,7 +93,8 @@ def run_program(
         job.lend_terminal()
         stack.callback(job.take_terminal_back)
         deadline = None if timeout_s is None else began + timeout_s
-        minder = _Minder(child, outlets, job, deadline, grace_s)
+        ending = _Ending(child.pid, outlets[1], grace_s, time_is_up)
+        minder = _Minder(child, outlets, job, deadline, ending)
         minder.mind()
         for outlet in outlets:
             outlet.finish()
@@ -167,6 +175,16 @@ class _Outlet:
         self._log.write(self._line[:end])
         del self._line[:end]
 
+    def say(self, line: bytes) -> None:
+        """Write a line of ours to the log and to our own stream, whatever stands there now."""
+        is_within_line = bool(self._line)
+        self.finish()
+        self._log.write(line)
+        try:
+            self._write(b"\n" + line if is_within_line else line)
+        except OSError:
+            return  # what the program writes meets the same, and that is told
+
     def finish(self) -> None:
         """Put the unfinished line into the log."""
         if self._line:
@@ -181,6 +199,55 @@ class _Outlet:
         self.outer = self.inner = -1
 
 
+class _Ending:
+    """How a group whose time is up is brought to its end, step by step."""
+
+    def __init__(self, group: int, outlet: _Outlet, grace_s: float, words: str) -> None:
+        self._group = group
+        self._outlet = outlet
+        self._grace_s = grace_s
+        self._words = words
+        self.is_asking = False
+
+    def steps(self) -> Iterator[float]:
+        """Does a step each time it is asked; how many seconds to wait before the next one."""
+        # A handler for SIGTERM may save what can be saved; Python's do not run while it hangs.
+        yield from self._ask(spare=signal.SIGTERM)
+        self.signal(signal.SIGTERM)
+        yield self._grace_s
+        yield from self._ask(spare=None)
+        while True:
+            self.signal(signal.SIGKILL)
+            yield self._grace_s
+
+    def _ask(self, *, spare: signal.Signals | None) -> Iterator[float]:
+        """Have those that catch SIGABRT print where they stand, one after the other."""
+        self.is_asking = True
+        asked = 0
+        for pid in members_of(self._group):
+            if not catches(pid, signal.SIGABRT) or (spare is not None and catches(pid, spare)):
+                continue
+            if asked == _MOST_ASKED:
+                break
+            asked += 1
+            self._say()
+            leave_no_core(pid)
+            _send(os.kill, pid, signal.SIGABRT)
+            until = time.monotonic() + _STACKS_S
+            while is_alive(pid) and time.monotonic() < until:
+                yield _TICK_S
+        self.is_asking = False
+
+    def _say(self) -> None:
+        if self._words:
+            self._outlet.say(f"{self._words}\n".encode())
+            self._words = ""
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to all of the group."""
+        _send(os.killpg, self._group, number)
+
+
 class _Minder:
     """Moves what the program writes, and ends it when its time is up."""
 
@@ -190,13 +257,14 @@ class _Minder:
         outlets: Sequence[_Outlet],
         job: JobControl,
         deadline: float | None,
-        grace_s: float,
+        ending: _Ending,
     ) -> None:
         self._child = child
         self._outlets = outlets
         self._job = job
         self._deadline = deadline
-        self._grace_s = grace_s
+        self._ending = ending
+        self._steps = ending.steps()
         self.timed_out = False
 
     def mind(self) -> None:
@@ -205,7 +273,8 @@ class _Minder:
                 selector.register(outlet.outer, selectors.EVENT_READ, outlet)
             while not self._has_ended():
                 self._move(selector, _TICK_S)
-                self._watch_for_stops()
+                if self._child.returncode is None:
+                    self._watch_for_stops()
                 self._watch_the_clock()
             # A descendant may hold the streams open for ever.
             last = time.monotonic() + _DRAIN_S
@@ -225,11 +294,11 @@ class _Minder:
         return bool(ready)
 
     def _has_ended(self) -> bool:
-        if self._child.poll() is None:
+        if self._child.poll() is None or self._ending.is_asking:
             return False
         if self.timed_out:
             # What the leader left behind goes, too.
-            self._signal(signal.SIGKILL)
+            self._ending.signal(signal.SIGKILL)
         return True
 
     def _watch_for_stops(self) -> None:
@@ -242,15 +311,15 @@ class _Minder:
     def _watch_the_clock(self) -> None:
         if self._deadline is None or time.monotonic() < self._deadline:
             return
-        self._signal(signal.SIGKILL if self.timed_out else signal.SIGTERM)
         self.timed_out = True
-        self._deadline = time.monotonic() + self._grace_s
+        self._deadline = time.monotonic() + next(self._steps)
 
-    def _signal(self, number: signal.Signals) -> None:
-        try:
-            os.killpg(self._child.pid, number)
-        except ProcessLookupError:
-            pass  # all of it is gone already
+
+def _send(send: Callable[[int, int], None], to: int, number: signal.Signals) -> None:
+    try:
+        send(to, number)
+    except ProcessLookupError:
+        pass  # all of it is gone already
 
 
 def _terminal_like(target: int) -> tuple[int, int]:

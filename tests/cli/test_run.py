@@ -198,9 +198,70 @@ def test_a_program_that_hangs(tmp_path: Path) -> None:
     assert not is_alive(int(sleeper))
     assert done.report is not None
     assert "its time was up" in done.err
-    assert done.report["findings"][0]["rule"] == "HNG003"
-    assert "The run hung when all of it had been compiled" in done.err
+    finding = done.report["findings"][0]
+    assert finding["rule"] == "HNG003"
+    line = child.count("\n") + HANGING.count("\n")
+    assert finding["title"].startswith(f"The run hung at train.py:{line} when all of it had been")
+    assert [c["source"]["line"] for c in finding["culprits"]] == [line]
+    assert f"the main thread stood in <module>, train.py:{line}" in finding["message"]
+    assert done.report["failure"] is None
     assert "run.log --hung" in done.err
+
+
+FEEDING = """
+import queue, sys, threading, time
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print(" 12%|#", end="", file=sys.stderr, flush=True)
+
+def next_batch():
+    return queue.Queue().get()
+
+next_batch()
+"""
+
+
+def test_a_program_that_waits_on_the_host(tmp_path: Path) -> None:
+    done = ran(tmp_path, FEEDING, "--timeout", "3")
+    assert done.code == 5
+    assert done.report is not None
+    finding = done.report["findings"][0]
+    assert (finding["rule"], finding["confidence"]) == ("HNG003", "likely")
+    assert finding["title"].startswith("The run hung at train.py:7: the host waited in get, queue.")
+    assert "(PYTHONFAULTHANDLER=1)" in done.err.split("12%")[0]
+
+
+def test_all_processes_of_a_program_show_their_stacks(tmp_path: Path) -> None:
+    program = (
+        "import multiprocessing, time\n"
+        "def work():\n    time.sleep(600)\n"
+        "for _ in range(2):\n    multiprocessing.Process(target=work).start()\n"
+        "time.sleep(600)\n"
+    )
+    done = ran(tmp_path, program, "--timeout", "3")
+    assert done.report is not None
+    finding = done.report["findings"][0]
+    assert (
+        "stood in work, train.py:3, or in a compiled function called there in 2 of 3"
+        in (finding["message"])
+    )
+
+
+SAVING = """
+import os, signal, time
+
+def save(number, frame):
+    print("saved", flush=True)
+    raise SystemExit(0)
+
+signal.signal(signal.SIGTERM, save)
+time.sleep(600)
+"""
+
+
+def test_a_program_that_saves_when_it_is_asked_to_end(tmp_path: Path) -> None:
+    done = ran(tmp_path, SAVING, "--timeout", "2")
+    assert (done.code, done.out) == (5, "saved\n")
+    assert "Fatal Python error" not in done.err
 
 
 def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:
@@ -213,6 +274,50 @@ def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:
         )
     assert (end.status, end.timed_out) == (-signal.SIGKILL, True)
     assert 1.4 < end.seconds < 20
+
+
+STUBBORN = """
+import os, resource, signal, time
+for number in (signal.SIGTERM, signal.SIGABRT):
+    signal.signal(number, lambda number, frame: print("not", flush=True))
+print("up", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_a_program_that_handles_all_it_is_sent_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    with (tmp_path / "log").open("wb") as log:
+        end = run_program(
+            [sys.executable, str(tmp_path / "stubborn.py")],
+            environ={},
+            log=log,
+            timeout_s=1,
+            grace_s=0.5,
+            time_is_up="the time is up",
+        )
+    assert (end.status, end.timed_out) == (-signal.SIGKILL, True)
+    assert end.seconds < 20
+    # Asked to end first, for it may save something; then where it stands.
+    assert (tmp_path / "log").read_text().split("\n") == ["up", "not", "the time is up", "not", ""]
+
+
+def test_stacks_leave_no_core_behind(tmp_path: Path) -> None:
+    program = "import resource, time\nresource.setrlimit(resource.RLIMIT_CORE, (1 << 30,) * 2)\n"
+    (tmp_path / "hang.py").write_text(f"{program}time.sleep(600)\n")
+    done = subprocess.run(
+        [*hloscope("--timeout", "2"), "--", sys.executable, "hang.py"],
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert "Fatal Python error: Aborted" in done.stderr
+    assert list(tmp_path.glob("core*")) == []
 
 
 def test_a_plain_failure_keeps_its_code_and_output(tmp_path: Path) -> None:

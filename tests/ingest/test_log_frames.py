@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.ingest import read_log
+from app.ingest import merge_logs, read_log
 
 STACKS = {
     "a death": (
@@ -42,3 +42,64 @@ def test_frames_of_python_are_of_the_thread_concerned_innermost_first(
 def test_an_exception_keeps_its_class() -> None:
     (failure,) = read_log(STACKS["an exception"][0], name="run.log").failures
     assert failure.text == "KeyError: 'lr'"
+
+
+MAIN = (
+    '  File "/home/me/train.py", line 9 in step\n  File "/home/me/train.py", line 10 in <module>\n'
+)
+WORKER = '  File "/home/me/w.py", line 3 in work\n  File "/usr/lib/threading.py", line 982 in run\n'
+NAMED = "{} 0x00007f01 (most recent call first):\n"
+DIED = "Fatal Python error: Segmentation fault\n\n"
+TIME_UP = "hloscope run: the time is up; it shows its stacks\n"
+ABORTED = "Fatal Python error: Aborted\n\n"
+
+
+DEAD, OTHER = NAMED.format("Current thread"), "\n" + NAMED.format("Thread")
+
+
+@pytest.mark.parametrize(
+    ("log", "died", "meanwhile"),
+    [
+        (OTHER + WORKER + OTHER + MAIN, [], [9, 10]),
+        (DEAD + WORKER + OTHER + MAIN, [3, 982], [9, 10]),
+        (OTHER + WORKER + DEAD + MAIN, [9, 10], []),
+        (DEAD + "  <no Python frame>\n" + OTHER + MAIN, [], [9, 10]),
+        ("", [], []),
+    ],
+    ids=["no Python", "a worker", "the main one", "no frame", "nothing told"],
+)
+def test_which_thread_died(log: str, died: list[int], meanwhile: list[int]) -> None:
+    (failure,) = read_log(DIED + log, name="x").failures
+    assert [frame.line for frame in failure.frames] == died
+    assert [frame.line for frame in failure.meanwhile] == meanwhile
+
+
+def test_stacks_at_the_end_of_the_time_are_no_death() -> None:
+    threads = NAMED.format("Thread") + WORKER + "\n" + NAMED.format("Current thread") + MAIN
+    log = f"step 3\n{TIME_UP}[rank0]: " + f"{ABORTED}{threads}".replace("\n", "\n[rank0]: ")
+    facts = read_log(f"{log}\n{ABORTED}{NAMED.format('Current thread')}{WORKER}", name="x")
+    assert facts.failures == ()
+    assert facts.hung
+    told = [([frame.line for frame in stack.frames], stack.is_main) for stack in facts.stacks]
+    assert told == [([9, 10], True), ([3, 982], False), ([3, 982], True)]
+    assert merge_logs([facts, facts]).stacks == (*facts.stacks, *facts.stacks)
+
+
+def test_a_fault_at_the_end_of_the_time_is_a_death() -> None:
+    facts = read_log(f"{TIME_UP}{DIED}{NAMED.format('Current thread')}{MAIN}", name="x")
+    assert [failure.signature for failure in facts.failures] == ["signal::SIGSEGV"]
+    assert facts.stacks == ()
+
+
+def test_an_abort_before_the_end_of_the_time_is_a_death() -> None:
+    facts = read_log(f"{ABORTED}{NAMED.format('Current thread')}{MAIN}{TIME_UP}", name="x")
+    assert [failure.signature for failure in facts.failures] == ["signal::SIGABRT"]
+    assert facts.stacks == ()
+
+
+@pytest.mark.parametrize("bar", [" 12%|#2 | 3/25 [00:01<00:09,  2.2it/s]", "0it [00:00, ?it/s] "])
+@pytest.mark.parametrize("death", [DIED + MAIN, "Traceback (most recent call last):\n  x\nE: no\n"])
+def test_a_death_behind_a_progress_bar(bar: str, death: str) -> None:
+    bare = read_log(death, name="x")
+    assert len(bare.failures) == 1
+    assert read_log(bar + death, name="x") == bare
