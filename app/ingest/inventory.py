@@ -14,6 +14,8 @@ from hlo_parser import Module
 SHOWN_UNPARSED = 200
 SHOWN_SKIPPED = 500
 _SHOWN_CHARACTERS = 200
+# What the parser says of brackets and of computations in each other alike.
+_TOO_DEEP = "nest deeper than"
 
 
 @dataclass(slots=True)
@@ -63,6 +65,8 @@ class Inventory:
             span = entry.span
             count = max(span.end_line - span.line + 1, 1)
             self._miss(file, span.line, count, entry.text, entry.reason, span.column)
+            if _TOO_DEEP in entry.reason:
+                self.note("too_deep", f"{file}:{span.line}")
         for code, what in self._forms.of(module):
             self.note(code, f"{what[:_SHOWN_CHARACTERS]} in {file}")
         if text.is_odd:
@@ -112,6 +116,8 @@ _NOTES = {
     "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
     "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
     "odd_name": "{count} names hold control or direction characters, shown escaped (first: "
+    "{first})",
+    "too_deep": "{count} lines nest deeper than any printer of XLA goes and are not read (first: "
     "{first})",
     "undefined": "{count} names are used and nowhere defined (first: {first})",
     "cycle": "{count} computations or calls lead back to where they start (first: {first})",

@@ -1,7 +1,7 @@
 """A form with files, taken apart as it arrives: files go to the store, words are kept in memory.
 
-The parts are `dump` (one file), `log` (files or pasted text, repeatable) and the `WORDS` of
-`receiving.py`. A file field that was left empty is no file.
+The parts are `dump` (one file), `log` (files or pasted text, a few) and the `WORDS` of
+`receiving.py` (ten fields at most). A file field that was left empty is no file.
 """
 
 from collections.abc import AsyncIterator
@@ -12,12 +12,13 @@ from python_multipart import multipart
 from python_multipart.exceptions import FormParserError, MultipartParseError
 
 from app.errors import UsageError
-from app.web.receiving import WORDS, Reception, Sink, Wish, clean_label, wish_from
+from app.web.receiving import MAX_LOGS, WORDS, Reception, Sink, Wish, clean_label, wish_from
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-_MAX_PARTS = 32
+_MAX_FIELDS = 10
+_MAX_PARTS = 1 + MAX_LOGS + _MAX_FIELDS
 _MAX_WORD_BYTES = 256 << 10
 _MAX_HEADER_BYTES = 64 << 10
 _MAX_BOUNDARY_BYTES = 200
@@ -29,8 +30,8 @@ async def receive_form(
     """Read the form in `pieces` into `reception`; what stands in its other fields is returned.
 
     Raises:
-        UsageError: it is no well-formed form (`bad_multipart`), has an unknown field, or too many
-            parts (`too_many_parts`).
+        UsageError: it is no well-formed form (`bad_multipart`), has an unknown field, or more parts
+            or a longer word than any form has (`too_many_parts`).
         InputError, NoSpace: as `Reception` raises them.
     """
     form = _Form(reception)
@@ -66,7 +67,7 @@ class _Form:
         self._reception = reception
         self._events: list[tuple[str, bytes]] = []
         self._header = _Part()
-        self._parts = 0
+        self._parts = self._fields = 0
         self._name = ""
         self._sink: Sink | None = None
         self._word = bytearray()
@@ -123,11 +124,7 @@ class _Form:
     async def _begin(self, disposition: bytes) -> None:
         self._parts += 1
         if self._parts > _MAX_PARTS:
-            raise UsageError(
-                f"the form has more than {_MAX_PARTS} parts",
-                next_step="Pack the dump into one archive.",
-                code="too_many_parts",
-            )
+            raise _too_much(f"the form has more than {_MAX_PARTS} parts")
         kind, options = multipart.parse_options_header(disposition.decode("latin-1"))
         self._name = _text(options.get(b"name", b""))
         if kind != b"form-data" or not self._name:
@@ -148,6 +145,10 @@ class _Form:
                 next_step=f"It takes dump, log, {', '.join(WORDS)}.",
                 code="unknown_field",
             )
+        else:
+            self._fields += 1
+            if self._fields > _MAX_FIELDS:
+                raise _too_much(f"the form has more than {_MAX_FIELDS} fields beside its files")
 
     async def _add(self, data: bytes) -> None:
         if self._sink is not None:
@@ -155,7 +156,7 @@ class _Form:
             return
         self._word += data
         if len(self._word) > _MAX_WORD_BYTES:
-            raise UsageError("it is too long", place=self._name, code="field_too_long")
+            raise _too_much(f"a field of the form holds more than {_MAX_WORD_BYTES >> 10} KiB")
 
     async def _end(self) -> None:
         if self._sink is not None:
@@ -182,6 +183,15 @@ def _boundary_of(content_type: str) -> bytes:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def _too_much(cause: str) -> UsageError:
+    return UsageError(
+        cause,
+        place="body",
+        next_step="Pack the dump into one archive, and send logs as files.",
+        code="too_many_parts",
+    )
 
 
 def _bad_form(cause: str) -> UsageError:

@@ -71,6 +71,31 @@ def test_long_line_of_an_instruction_is_counted_and_the_rest_read() -> None:
     assert module.line_of(module.entry, module.entry.root) == 6
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "c.9 = " + "(" * 100_000 + "f32[]" + ")" * 100_000 + " add(x.1)",
+        "c.9 = f32[] custom-call(" + "(" * 100_000 + ")" * 100_000 + ")",
+        'c.9 = f32[] add(x.1), backend_config={"a":' + "{" * 100_000 + "}" * 100_000 + "}",
+        "c.9 = f32[] constant(" + "{" * 65 + "1" + "}" * 65 + ")",
+    ],
+    ids=["types", "operands", "configuration", "one too many"],
+)
+def test_a_line_that_nests_too_deep_is_remarked(line: str) -> None:
+    contents = load(tar_of({FIRST: HLO.replace("  ROOT", f"  {line}\n  ROOT").encode()}))
+    (remark,) = [each for each in contents.coverage.remarks if each.startswith("too_deep: ")]
+    assert f"{FIRST}:" in remark
+    assert contents.coverage.unparsed_lines >= 1
+    assert "negate.2" in [i.name for i in contents.modules[0].dumps[0].module.entry.instructions]
+
+
+def test_what_nests_as_deep_as_may_be_is_read() -> None:
+    line = 'c.9 = f32[] add(x.1, x.1), backend_config={"a":' + "[" * 62 + "1" + "]" * 62 + "}"
+    contents = load(tar_of({FIRST: HLO.replace("  ROOT", f"  {line}\n  ROOT").encode()}))
+    assert not any(each.startswith("too_deep") for each in contents.coverage.remarks)
+    assert contents.coverage.unparsed_lines == 0
+
+
 @given(
     lines=st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=8),
     size=st.integers(1, 30),

@@ -69,6 +69,29 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient
         yield client, f"{state['url']}/graph"
 
 
+def test_of_very_many_nodes_the_nearest_come_with_how_to_narrow(tmp_path: Path) -> None:
+    lines = "".join(f"  u.{n} = f32[] negate(p)\n" for n in range(3_000))
+    text = f"HloModule m\n\nENTRY main {{\n  p = f32[] parameter(0)\n{lines}}}\n"
+    settings = Settings(data_dir=tmp_path / "data", min_free_bytes=0)
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        body = tar_of({"module_0000.m.before_optimizations.txt": text.encode()})
+        state = client.put("/api/v1/reports/d.tar?wait=60", content=body).json()
+        place = f"{state['url']}/modules/module_0000.m/texts/0/neighbourhood"
+        asked = client.get(place, params={"computation": "main", "instruction": "p", "radius": 20})
+        found = asked.json()
+        assert (asked.status_code, len(found["nodes"])) == (200, 400)
+        assert (found["cut"]["code"], found["cut"]["total"]) == ("view_too_large", 3_001)
+        assert "smaller radius" in found["cut"]["next_step"]
+        # One of those left out is where to go on from.
+        params = {"computation": "main", "instruction": "u.2999", "radius": 1}
+        assert {node["name"] for node in client.get(place, params=params).json()["nodes"]} == {
+            "p",
+            "u.2999",
+        }
+        page = client.get(f"{state['url']}/graph", params={"instruction": "p", "radius": 20}).text
+        assert len(boxes_of(page)) == 400
+
+
 def boxes_of(html: str) -> set[str]:
     return {unescape(name) for name in re.findall(r'class="node-name"[^>]*>([^<]*)<', html)}
 

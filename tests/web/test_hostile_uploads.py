@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.store import NoSpace
+from app.web.receiving import WORDS
 from web.asking import Asked, app_of, ask, kept_files, pieces, small_dump
 
 REPORTS = "/api/v1/reports"
@@ -91,18 +92,35 @@ def test_a_body_that_stalls_is_refused(start: Start, chunks: list[bytes]) -> Non
     assert kept_files(client) == []
 
 
-def test_too_many_parts_are_refused(client: TestClient) -> None:
-    answer = send_form(client, *[part("flags", b"x")] * 100)
-    assert (answer.status_code, code_of(answer)) == (413, "too_many_parts")
-    answer = send_form(client, *[part("log", b"x", "a.log")] * 11)
-    assert (answer.status_code, code_of(answer)) == (413, "too_many_parts")
-    answer = send_form(client, *[part("dump", small_dump(), "a.tar.gz")] * 2)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [part("flags", b"x")] * 11,
+        [part("flags", b"x")] * 100_000,
+        [part("log", b"x", "a.log")] * 11,
+        [part("dump", small_dump(), "a.tar.gz")] * 2,
+        [part("dump", b"", "")] * 100_000,
+    ],
+    ids=["words", "100,000 words", "logs", "dumps", "files left empty"],
+)
+def test_too_many_parts_are_refused(client: TestClient, parts: list[bytes]) -> None:
+    answer = send_form(client, *parts)
     assert (answer.status_code, code_of(answer)) == (413, "too_many_parts")
     assert kept_files(client) == []
 
 
+def test_a_form_with_all_it_may_have_is_taken(client: TestClient) -> None:
+    words = [part(word, b"") for word in WORDS]
+    logs = [part("log", b"x", f"{number}.log") for number in range(10)]
+    answer = send_form(client, part("dump", small_dump(), "a.tar.gz"), *logs, *words)
+    assert answer.status_code == 201
+
+
 def test_a_word_of_a_megabyte_is_refused(client: TestClient) -> None:
     answer = send_form(client, part("flags", b"x" * (1 << 20)))
+    assert (answer.status_code, code_of(answer)) == (413, "too_many_parts")
+    # What a form can hold, and no such word: its own limit is told.
+    answer = send_form(client, part("flags", b"x" * (100 << 10)))
     assert (answer.status_code, code_of(answer)) == (413, "field_too_long")
 
 
