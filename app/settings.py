@@ -102,7 +102,7 @@ class Settings:
     upload_idle_s: int = 30
     """Seconds in which an upload must get on, or it is turned away."""
     max_uploads_per_hour: int = 240
-    """Uploads of one sender in an hour: of a member, or else of an address."""
+    """Uploads and shares of one sender in an hour: of a member, or else of an address."""
     max_requests_per_minute: int = 1200
     """Requests from one address in a minute."""
     upload_token: str = ""

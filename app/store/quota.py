@@ -1,15 +1,17 @@
 """How much one owner may keep, counted in the transaction that adds to it.
 
+What was shared of an owner's reports counts like these: a copy takes a place and has files, too.
+
 Uploads that end at the same moment on PostgreSQL may each fit and together be too much; the next
 one is then turned away.
 """
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import CompoundSelect, Connection, func, select, union_all
 
 from app.errors import LimitExceeded, QuotaSpent
-from app.store.schema import attachment, owned
+from app.store.schema import attachment, owned, share
 
 _MIB = 1 << 20
 
@@ -46,14 +48,21 @@ class Quota:
 
     @staticmethod
     def _reports(connection: Connection, owner: str) -> int:
-        query = select(func.count()).select_from(owned).where(owned.c.owner == owner)
+        query = select(func.count()).select_from(_kept_for(owner).subquery())
         return connection.scalar(query) or 0
 
     @staticmethod
     def _bytes(connection: Connection, owner: str) -> int:
-        files = (
-            select(func.sum(attachment.c.bytes))
-            .join(owned, owned.c.report_key == attachment.c.report_key)
-            .where(owned.c.owner == owner)
+        files = select(func.sum(attachment.c.bytes)).where(
+            attachment.c.report_key.in_(_kept_for(owner))
         )
         return int(connection.scalar(files) or 0)
+
+
+def _kept_for(owner: str) -> "CompoundSelect[tuple[str]]":
+    """The keys of the reports of an owner, and of the copies that were shared of them."""
+    copies = select(share.c.report_key).join(owned, owned.c.report_key == share.c.parent_key)
+    return union_all(
+        select(owned.c.report_key).where(owned.c.owner == owner),
+        copies.where(owned.c.owner == owner),
+    )

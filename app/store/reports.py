@@ -147,6 +147,7 @@ class Reports:
 
         Raises:
             NotFound: the report is gone.
+            QuotaSpent, LimitExceeded: the owner of the report has as much as they may.
         """
         secrets = new_secrets()
         keys = keys_of(secrets)
@@ -159,6 +160,7 @@ class Reports:
         }
         with _unless_gone(), self._engine.begin() as connection:
             _insert_report(connection, keys, now, values)
+            self._check_quota_of_owner(connection, new.parent_key)
             connection.execute(
                 insert(share).values(
                     report_key=keys.report, parent_key=new.parent_key, redaction=new.redaction
@@ -166,6 +168,15 @@ class Reports:
             )
             connection.execute(insert(job).values(_new_job(keys.report, now)))
         return secrets
+
+    def _check_quota_of_owner(self, connection: Connection, parent_key: str) -> None:
+        """Let pass whoever owns a report, if anybody does, with a copy as large as its bundle."""
+        owner = connection.scalar(select(owned.c.owner).where(owned.c.report_key == parent_key))
+        if owner is not None:
+            bundle = select(attachment.c.bytes).where(
+                attachment.c.report_key == parent_key, attachment.c.role == "bundle"
+            )
+            self._quota.check(connection, owner, adding=connection.scalar(bundle) or 0)
 
     def create_replay(
         self, source: ReportRow, question: Question, *, now: float, owner: Owner | None = None

@@ -103,6 +103,7 @@ def create_app(
     )
     app.state.stopping = threading.Event()
     app.state.metrics = Metrics()
+    app.state.looked = operations.Looked()
     routers = (
         api.router,
         resumable.router,

@@ -1,5 +1,8 @@
 """What those who run a server ask it: whether it lives, whether it can work, and its figures."""
 
+import threading
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -11,7 +14,39 @@ from app.web.services import Services, services_of
 
 router = APIRouter(include_in_schema=False)
 
+_LOOKS_EVERY_S = 1.0
+
 InServices = Annotated[Services, Depends(services_of)]
+
+
+class Looked:
+    """What was seen of the database and the disk, at most a second ago.
+
+    Probes are not turned away for being many, and so they must not cost the more the more they are.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._found: dict[str, bool] | None = None
+        self._at = 0.0
+
+    def at(self, services: Services) -> dict[str, bool]:
+        """What is so; whoever asks while somebody looks is told what was seen before."""
+        found = self._found
+        if found is not None and self._clock() - self._at < _LOOKS_EVERY_S:
+            return found
+        if not self._lock.acquire(blocking=found is None):
+            assert found is not None
+            return found
+        try:
+            if self._found is not None and self._found is not found:
+                return self._found
+            found = {"database": _answers(services), "disk": services.store.blobs.room() > 0}
+            self._found, self._at = found, self._clock()
+            return found
+        finally:
+            self._lock.release()
 
 
 @router.api_route("/healthz", methods=["GET", "HEAD"])
@@ -21,13 +56,10 @@ def health() -> Response:
 
 
 @router.api_route("/readyz", methods=["GET", "HEAD"])
-def ready(services: InServices) -> Response:
+def ready(request: Request, services: InServices) -> Response:
     """Whether work may be sent here: the database answers, the disk has room, no end is near."""
-    found = {
-        "database": _answers(services),
-        "disk": services.store.blobs.room() > 0,
-        "staying": not services.stopping.is_set(),
-    }
+    looked: Looked = request.app.state.looked
+    found = {**looked.at(services), "staying": not services.stopping.is_set()}
     is_ready = all(found.values())
     return JSONResponse({"ok": is_ready, **found}, 200 if is_ready else 503)
 

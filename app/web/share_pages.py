@@ -19,6 +19,7 @@ from app.report.wording import legible
 from app.store import ReportRow
 from app.web.body import body_pieces
 from app.web.callers import caller_of
+from app.web.intake import check_load
 from app.web.ownership import remember_owner, token_of_browser
 from app.web.receiving import MAX_EXPIRE_DAYS
 from app.web.rendering import Site, render
@@ -96,6 +97,7 @@ async def make(request: Request, report_id: str, services: InServices) -> Respon
     """Have the copy made and go there."""
     words = await _form(request)
     row = await _own(request, services, report_id)
+    await check_load(request, services)
     secrets = await run_in_threadpool(share, services, row, _redaction(words), _days(words))
     response = RedirectResponse(f"{root()}/r/{secrets.report_id}", 303)
     remember_owner(response, request, secrets)

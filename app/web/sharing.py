@@ -20,6 +20,7 @@ from app.store import NewShare, Problem, ReportRow, Secrets
 from app.web.api import settled
 from app.web.callers import bearer_of, client_of
 from app.web.contract import InServices, OwnerSecret, WaitSeconds, answers, errors
+from app.web.intake import check_load
 from app.web.receiving import MAX_EXPIRE_DAYS, end_after
 from app.web.rights import check_right, owner_of
 from app.web.services import Services, bundle_attachment, error_from, find_report
@@ -74,7 +75,7 @@ def preview(
     "/shares",
     status_code=201,
     response_model=CreatedReport,
-    responses=errors(401, 404, 409, changes=True),
+    responses=errors(401, 404, 409, 413, changes=True),
     operation_id="create_share",
     summary="Share a report under a link that can be revoked",
 )
@@ -89,12 +90,16 @@ async def create(
     wait: WaitSeconds = 0,
     owner: OwnerSecret = "",
 ) -> Response:
-    """The copy is made like a report: wait for it, then give its `url` to whoever may read it."""
+    """The copy is made like a report: wait for it, then give its `url` to whoever may read it.
+
+    It counts as an upload of whoever asks, and among the reports of the owner.
+    """
     del owner
     row = await run_in_threadpool(find_report, services, report_id)
     await run_in_threadpool(
         check_right, services, row, token=bearer_of(request), owner=owner_of(request)
     )
+    await check_load(request, services)
     secrets = await run_in_threadpool(share, services, row, redaction.words, expire_days)
     made = await run_in_threadpool(find_report, services, secrets.report_id)
     made = await settled(request, services, made, wait)

@@ -10,6 +10,7 @@ from app.errors import LimitExceeded, QuotaSpent, UsageError
 from app.store import (
     Incoming,
     NewReport,
+    NewShare,
     Owner,
     Question,
     ReceivedFile,
@@ -43,6 +44,11 @@ def found(store: Store, secrets: Secrets) -> ReportRow:
     row = store.reports.find(secrets.report_id)
     assert row is not None
     return row
+
+
+def share(store: Store, made: Secrets) -> Secrets:
+    new = NewShare(hash_of(made.report_id), "dump", {"redact": True}, None)
+    return store.reports.create_share(new, now=1.0)
 
 
 def finish(store: Store) -> None:
@@ -115,6 +121,46 @@ class TestQuota:
             store.reports.create(upload(store), now=1.0, owner=ANA)
             with pytest.raises(LimitExceeded):
                 store.reports.check_quota(ANA)
+
+    def test_what_was_shared_of_an_owners_reports_counts(self, place: Place) -> None:
+        with place.open(quota=Quota(reports=3)) as store:
+            made = store.reports.create(upload(store), now=1.0, owner=ANA)
+            finish(store)
+            first = share(store, made)
+            share(store, made)
+            with pytest.raises(QuotaSpent):
+                share(store, made)
+            with pytest.raises(QuotaSpent):
+                store.reports.check_quota(ANA)
+            assert len(store.reports.shares_of(hash_of(made.report_id))) == 2
+            store.reports.delete(hash_of(first.report_id))
+            share(store, made)
+            others = store.reports.create(upload(store), now=1.0, owner=BEN)
+            nobodys = store.reports.create(upload(store), now=1.0)
+            for _ in range(4):
+                share(store, nobodys)
+            share(store, others)
+
+    def test_the_bytes_of_a_copy_count(self, place: Place) -> None:
+        with place.open(quota=Quota(bytes=30)) as store:
+            made = store.reports.create(upload(store), now=1.0, owner=ANA)
+            finish(store)
+            bundle = sum(item.bytes for item in found(store, made).attached("bundle"))
+            rest = 30 - 7 - 2 * bundle
+            store.reports.check_quota(ANA, adding=rest + bundle)
+            share(store, made)
+            finish(store)
+            store.reports.check_quota(ANA, adding=rest)
+            with pytest.raises(LimitExceeded):
+                store.reports.check_quota(ANA, adding=rest + 1)
+
+    def test_a_copy_that_will_not_fit_is_not_begun(self, place: Place) -> None:
+        with place.open(quota=Quota(bytes=14)) as store:
+            made = store.reports.create(upload(store), now=1.0, owner=ANA)
+            finish(store)
+            with pytest.raises(LimitExceeded):
+                share(store, made)
+            assert store.jobs.count_open() == 0
 
 
 class TestSentAgain:

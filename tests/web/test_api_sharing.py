@@ -3,9 +3,11 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -37,13 +39,16 @@ class Shared:
         name: str = ARCHIVE_NAME,
         log: str = LOG,
         words: Mapping[str, str] = WORDS,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.client = client
         files = [
             ("dump", (name, dump or planted_dump())),
             ("log", (f"{USER}.log", log.encode())),
         ]
-        self.report = client.post(f"{REPORTS}?wait=60", files=files, data=dict(words)).json()
+        self.report = client.post(
+            f"{REPORTS}?wait=60", files=files, data=dict(words), headers=dict(headers)
+        ).json()
         assert self.report["state"] == "done", self.report
         self.address = f"{REPORTS}/{self.report['id']}"
         self.token = {"authorization": f"Bearer {self.report['delete_token']}"}
@@ -306,6 +311,42 @@ def test_what_is_not_finished_is_not_shared(client: TestClient) -> None:
     headers = {"authorization": f"Bearer {made['delete_token']}"}
     answer = client.post(f"{REPORTS}/{made['id']}/shares", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "not_ready")
+
+
+@contextmanager
+def bounded(folder: Path, **words: Any) -> Generator[Shared]:
+    settings = Settings(data_dir=folder, job_workers=1, min_free_bytes=0, **words)
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        yield Shared(client, small_dump(), headers={"hloscope-owner": "x" * 40})
+
+
+def refusal(shared: Shared) -> tuple[int, str]:
+    """Status and code of what is answered to one more share."""
+    answer = shared.client.post(f"{shared.address}/shares", headers=shared.token)
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_a_share_is_made_only_where_the_queue_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bounded(tmp_path, max_open_jobs=3) as shared:
+        monkeypatch.setattr(
+            app_of(shared.client).state.services.store.jobs, "count_open", lambda: 3
+        )
+        assert refusal(shared) == (503, "queue_full")
+
+
+def test_shares_count_as_uploads_of_their_sender(tmp_path: Path) -> None:
+    with bounded(tmp_path, max_uploads_per_hour=3) as shared:
+        for _ in range(2):
+            shared.share()
+        assert refusal(shared) == (429, "too_many_requests")
+
+
+def test_shares_count_among_the_reports_of_their_owner(tmp_path: Path) -> None:
+    with bounded(tmp_path, owner_max_reports=2) as shared:
+        shared.share()
+        assert refusal(shared) == (429, "quota")
 
 
 def test_many_at_once_make_no_more_shares_than_one_may(

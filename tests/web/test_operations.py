@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 from app.logs import JsonLines, PlainLines, masked
 from app.store import StoreUnavailable
+from app.web.operations import Looked
 from live_server import SERVE
 from web.asking import app_of, ask, pieces, small_dump
 from web.test_admission import from_proxy, make_token
@@ -70,6 +71,25 @@ class TestHealth:
         app_of(client).state.stopping.set()
         answer = client.get("/readyz")
         assert (answer.status_code, answer.json()["staying"]) == (503, False)
+
+    def test_many_probes_are_one_question(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jobs, asked = app_of(client).state.services.store.jobs, 0
+        count_open, now = jobs.count_open, 1000.0
+
+        def counted() -> int:
+            nonlocal asked
+            asked += 1
+            return count_open()
+
+        monkeypatch.setattr(jobs, "count_open", counted)
+        app_of(client).state.looked = Looked(clock=lambda: now)
+        assert {client.get("/readyz").status_code for _ in range(20)} == {200}
+        assert asked == 1
+        now += 1.1
+        assert client.get("/readyz").status_code == 200
+        assert asked == 2
 
     def test_probes_are_answered_whatever_the_rate(self, start: Start) -> None:
         client = start(max_requests_per_minute=1)

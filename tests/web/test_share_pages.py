@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from web.asking import until_over
+from web.asking import app_of, until_over
 from web.planted import ARCHIVE_NAME, LOG, USER, WORDS, leaks, planted_dump
 
 HTML = {"accept": "text/html"}
@@ -84,6 +84,15 @@ def test_it_is_revoked_from_the_copy_and_from_the_list(working: TestClient, sent
     assert working.get(sent).status_code == 200
     working.cookies.clear()
     assert working.get(second).status_code == 404
+
+
+def test_a_full_queue_takes_no_share(
+    working: TestClient, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_of(working).state.services.store.jobs, "count_open", lambda: 1 << 30)
+    answer = working.post(f"{sent}/share", data={"redact": "1"}, headers=HTML)
+    assert answer.status_code == 503
+    assert "are waiting already" in answer.text
 
 
 @pytest.mark.parametrize("way", ["GET share", "POST share", "POST share/revoke"])
