@@ -83,12 +83,12 @@ def count_opcodes(computations: Iterable[Computation]) -> Counter[str]:
     """The opcodes of interest in these computations, asynchronous starts as what they run."""
     counts: Counter[str] = Counter()
     for computation in computations:
-        for instruction in computation.instructions:
-            opcode = base_opcode(instruction.opcode)
+        printed = Counter([instruction.opcode for instruction in computation.instructions])
+        for name, times in printed.items():
+            opcode = base_opcode(name)
             if opcode in COLLECTIVES:
-                opcode = collective_opcode(instruction)
-            elif opcode not in _COUNTED:
-                continue
-            if opcode is not None:
-                counts[opcode] += 1
+                alike = [i for i in computation.instructions if i.opcode == name]
+                counts.update([c for i in alike if (c := collective_opcode(i)) is not None])
+            elif opcode in _COUNTED:
+                counts[opcode] += times
     return counts

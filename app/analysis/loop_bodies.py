@@ -179,7 +179,7 @@ class ModuleContents:
             callees = self._callees(current)
             # Open but not known are exactly the computations that lead to this one.
             open_names.add(current.name)
-            missing = [c for c in callees if c.name not in self._known and c.name not in open_names]
+            missing = [c for c in callees if self._is_missing(c) and c.name not in open_names]
             if missing:
                 pending.extend(missing)
                 continue
@@ -187,6 +187,14 @@ class ModuleContents:
             self._known[current.name] = self._reader.sum(current, inner)
             pending.pop()
         return self._known[computation.name]
+
+    def _is_missing(self, computation: Computation) -> bool:
+        if computation.name in self._known:
+            return False
+        own = self._reader.own(computation)
+        if not own.opened:
+            self._known[computation.name] = own.content
+        return bool(own.opened)
 
     def _callees(self, computation: Computation) -> list[Computation]:
         return [

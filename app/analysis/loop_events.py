@@ -298,4 +298,4 @@ def _elements(elements: list[int]) -> str:
 
 
 def _constant_count(loop: WhileLoop) -> int:
-    return sum(instruction.opcode == "constant" for instruction in loop.body.instructions)
+    return [instruction.opcode for instruction in loop.body.instructions].count("constant")

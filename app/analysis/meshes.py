@@ -9,6 +9,7 @@ with the stated meshes as sets of sets. Given a history; gives nothing where no 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from app.analysis.device_groups import (
@@ -205,17 +206,25 @@ def _axes_used(text: str, axes: Sequence[MeshAxis]) -> tuple[str, ...]:
 # ---- what texts state ----------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What was looked at before: lists of attributes, which lines share, and values in them."""
+
+    attributes: set[object] = field(default_factory=set[object])
+    texts: set[str] = field(default_factory=set[str])
+
+
 def _stated(history: ModuleHistory) -> Iterator[Mesh]:
     headers: set[Header] = set()
     computations: set[Computation] = set()
-    texts: set[str] = set()
+    seen = _Seen()
     for dump in history.dumps:
         header = dump.module.header
         named = () if header in headers else tuple(meshes_in_header(header))
         headers.add(header)
         fresh = [c for c in dump.module.computations if c not in computations]
         computations.update(fresh)
-        for name, axes, ids in (*named, *_in_lines(fresh, texts)):
+        for name, axes, ids in (*named, *_in_lines(fresh, seen)):
             yield Mesh(
                 module=history.id,
                 name=name,
@@ -239,14 +248,16 @@ def meshes_in_header(header: Header) -> Iterator[_Named]:
             yield found["name"], axes, _unless_in_order(ids, axes)
 
 
-def _in_lines(computations: Iterable[Computation], seen: set[str]) -> Iterator[_Named]:
+def _in_lines(computations: Iterable[Computation], seen: _Seen) -> Iterator[_Named]:
     """Meshes in shardings and replica groups, those with made-up names left out."""
     for computation in computations:
-        for instruction in computation.instructions:
+        new = [i for i in computation.instructions if i.attribute_list not in seen.attributes]
+        seen.attributes.update([instruction.attribute_list for instruction in new])
+        for instruction in new:
             groups = instruction.replica_groups
             for text in (instruction.sharding, groups and groups.text):
-                if text and "mesh[" in text and text not in seen:
-                    seen.add(text)
+                if text and "mesh[" in text and text not in seen.texts:
+                    seen.texts.add(text)
                     yield from _printed_meshes(text)
 
 

@@ -279,13 +279,16 @@ class NextElements:
         self._reader = reader
         self._scope = carried_elements(body)
         self._count = root_count(body)
+        self._known: dict[int, Linear | None] = {}
 
     def get(self, element: int) -> Linear | None:
         """Element `element` of the next iteration, in terms of this one's elements."""
         if not 0 <= element < self._count:
             return None
-        root = root_element(self._scope.computation, element)
-        return self._reader.read(self._scope, root.name, root.path)
+        if element not in self._known:
+            root = root_element(self._scope.computation, element)
+            self._known[element] = self._reader.read(self._scope, root.name, root.path)
+        return self._known[element]
 
     def is_invariant(self, element: int) -> bool:
         """Whether the body hands the element on, be it through copies."""

@@ -207,9 +207,10 @@ def _source_before(
             or len(same.operands) != len(instruction.operands)
         ):
             return None
-        if same.metadata is None:
+        metadata = same.metadata
+        if metadata is None or (metadata.source_file is None and not metadata.stack_frame_id):
             continue
-        # What the metadata means may change with the text's table of frames.
+        # What a number of a frame means may change with the text's table.
         for index in range(newest, oldest - 1, -1):
             source = source_of(history.dumps[index].module, same)
             if source is not None:

@@ -10,11 +10,13 @@ share it.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 from app.analysis.collectives import bytes_sent
 from app.analysis.flops import MAY_MULTIPLY, product_flops
 from app.analysis.loops import LoopFinder
-from app.analysis.opcodes import base_opcode, collective_opcode
+from app.analysis.opcodes import COLLECTIVES, base_opcode, collective_opcode
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.work import LARGEST_COUNT, Work
@@ -22,7 +24,12 @@ from hlo_parser import Computation, Instruction, Module
 
 _RUNNERS = frozenset({"call", "conditional", "custom-call", "fusion", "while"})
 
+# More than any release has; a hostile text may have any number.
+_MOST_OPCODES = 1_024
+
 _Devices = tuple[str | None, str | None]
+_Callees = Sequence[tuple[str, Computation]]
+_Calls = Sequence[tuple[Instruction, _Callees]]
 
 Place = tuple[str, str]
 """A while by the names of its computation and of itself."""
@@ -68,6 +75,14 @@ def _trips_by_text(loops: Sequence[LoopHistory], texts: int) -> list[dict[Place,
     return found
 
 
+class _Done(NamedTuple):
+    """What one instruction does itself; `flops` is None where its shapes cannot be read."""
+
+    flops: int | None
+    collective: str | None
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Own:
     """What a computation does itself and the instructions by which it runs others."""
@@ -105,7 +120,10 @@ class WorkReader:
     """Measures texts; computations that they share are read once."""
 
     def __init__(self) -> None:
-        self._own: dict[tuple[Computation, str | None, str | None], _Own] = {}
+        self._own: dict[tuple[Computation, _Devices], _Own] = {}
+        # By the line, those of its operands, which state their shapes, and the number of devices:
+        # most computations are others with a few lines changed.
+        self._done: dict[tuple[object, ...], _Done] = {}
         self._works: dict[tuple[object, ...], Work] = {}
 
     def of_module(self, module: Module, trips: Mapping[Place, int | None]) -> Work:
@@ -124,13 +142,13 @@ class WorkReader:
     ) -> Work:
         totals: dict[str, _Total] = {}
         counted_once = uncounted = 0
-        for computation, own in self._callees_first(module, devices):
+        for computation, own, calls in self._callees_first(module, devices):
             uncounted += own.uncounted
             total = _NOTHING
             if own.flops or own.collective_bytes:
                 total = _Total(own.flops, own.collective_bytes)
-            for call in own.calls:
-                inside, times = _called(module, call, totals), 1
+            for call, callees in calls:
+                inside, times = _called(call, callees, totals), 1
                 if inside is _NOTHING:
                     continue
                 if call.opcode == "while":
@@ -149,36 +167,58 @@ class WorkReader:
 
     def _read(self, module: Module, devices: _Devices, computation: Computation) -> _Own:
         """What the computation does itself, in modules with as many devices as this one."""
-        key = computation, *devices
+        key = computation, devices
         known = self._own.get(key)
         if known is None:
-            known = self._own[key] = _read_own(module, computation)
+            known = self._own[key] = self._read_own(module, devices, computation)
         return known
+
+    def _read_own(self, module: Module, devices: _Devices, computation: Computation) -> _Own:
+        flops = uncounted = 0
+        sent: Counter[str] = Counter()
+        calls: list[Instruction] = []
+        for instruction in computation.instructions:
+            if not _counts(instruction.opcode):
+                continue
+            operands = tuple([computation.get(name) for name in instruction.operands])
+            key = instruction, operands, devices
+            done = self._done.get(key)
+            if done is None:
+                done = self._done[key] = _done_by(module, computation, instruction)
+            uncounted += done.flops is None
+            flops += done.flops or 0
+            if done.collective is not None:
+                sent[done.collective] += done.bytes
+            elif instruction.callees and _runs_callees(instruction.opcode):
+                calls.append(instruction)
+        return _Own(flops, sent, uncounted, tuple(calls))
 
     def _callees_first(
         self, module: Module, devices: _Devices
-    ) -> Iterator[tuple[Computation, _Own]]:
+    ) -> Iterator[tuple[Computation, _Own, _Calls]]:
         """What the entry reaches, each after all that it runs; calls in a circle are cut."""
         pending = [module.entry]
-        entered: dict[str, _Own] = {}
+        entered: dict[str, tuple[_Own, _Calls]] = {}
         left: set[str] = set()
         while pending:
             here = pending[-1]
             if here.name not in entered:
-                own = entered[here.name] = self._read(module, devices, here)
-                if own.calls:
-                    for call in own.calls:
-                        pending += [c for _, c in module.callees(call) if c.name not in entered]
+                own = self._read(module, devices, here)
+                calls = [(call, module.callees(call)) for call in own.calls]
+                entered[here.name] = own, calls
+                if calls:
+                    for _, callees in calls:
+                        pending += [c for _, c in callees if c.name not in entered]
                     continue
             pending.pop()
             if here.name not in left:
                 left.add(here.name)
-                yield here, entered[here.name]
+                yield here, *entered[here.name]
 
 
-def _called(module: Module, call: Instruction, totals: Mapping[str, _Total]) -> _Total:
+def _called(call: Instruction, callees: _Callees, totals: Mapping[str, _Total]) -> _Total:
     """The work of one run of what an instruction calls; of a while, of one iteration."""
-    found = [totals.get(callee.name, _NOTHING) for _, callee in module.callees(call)]
+    found = [totals.get(callee.name, _NOTHING) for _, callee in callees]
     if call.opcode == "conditional":
         return max(found, key=lambda total: total.weight, default=_NOTHING)
     total = _NOTHING
@@ -188,21 +228,19 @@ def _called(module: Module, call: Instruction, totals: Mapping[str, _Total]) -> 
     return total
 
 
-def _read_own(module: Module, computation: Computation) -> _Own:
-    flops = uncounted = 0
-    sent: Counter[str] = Counter()
-    calls: list[Instruction] = []
-    for instruction in computation.instructions:
-        if instruction.opcode in MAY_MULTIPLY:
-            product = product_flops(computation, instruction)
-            uncounted += product is None
-            flops += product or 0
-        opcode = collective_opcode(instruction)
-        if opcode is not None:
-            sent[opcode] += bytes_sent(module, computation, instruction)
-        elif instruction.callees and _runs_callees(instruction.opcode):
-            calls.append(instruction)
-    return _Own(flops, sent, uncounted, tuple(calls))
+def _done_by(module: Module, computation: Computation, instruction: Instruction) -> _Done:
+    collective = collective_opcode(instruction)
+    return _Done(
+        flops=product_flops(computation, instruction),
+        collective=collective,
+        bytes=0 if collective is None else bytes_sent(module, computation, instruction),
+    )
+
+
+@lru_cache(maxsize=_MOST_OPCODES)
+def _counts(opcode: str) -> bool:
+    """Whether an instruction of this opcode may multiply, send, or run computations."""
+    return opcode in MAY_MULTIPLY or base_opcode(opcode) in COLLECTIVES or _runs_callees(opcode)
 
 
 def _runs_callees(opcode: str) -> bool:

@@ -18,4 +18,13 @@ def collection_paused() -> Generator[None]:
         yield
     finally:
         if was_enabled:
+            _count_as_old()
             gc.enable()
+
+
+def _count_as_old() -> None:
+    # Else the first search would take all that was made meanwhile for new and go through it. A
+    # program that has set objects apart itself keeps them so.
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
