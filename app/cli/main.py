@@ -73,6 +73,9 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hloscope",
         description="Reads an XLA dump and the log of the failed run, and says what happened.",
+        epilog="Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 wrong use, 3 input not "
+        "readable or not a dump, 4 server or network, 5 time-out, 130 interrupted. Begin with: "
+        "hloscope run -- python train.py",
     )
     version = f"hloscope {metadata.version('hloscope')}"
     parser.add_argument("--version", action="version", version=version)

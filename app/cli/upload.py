@@ -29,6 +29,7 @@ from app.web.receiving import WORDS, clean_label
 from app.web.sample import add_folder
 
 _CHUNK_BYTES = 1 << 20
+_PATIENCE_S = 1800
 # With --json goes what the server said.
 _FORMS = {option: form for option, form in FORMS.items() if option != "json"}
 
@@ -41,6 +42,10 @@ def add_parser(commands: Commands) -> None:
         description="Sends a dump (folder, archive, one text, or - for standard input) and the log "
         "of the run to a server, and prints the address of the report. Whoever has that address "
         "can read all of it; --share prints that of a copy made for others instead.",
+        epilog="Exit codes: without --wait 0 says that the server has taken what was sent, and "
+        "nothing of what was found. With it: 0 nothing at or above --fail-on, 1 findings, 3 "
+        "nothing that could be analysed, 5 time-out. Either way: 2 wrong use, 3 what is to be "
+        "sent cannot be read, 4 server or network.",
     )
     parser.add_argument("path", nargs="?", metavar="PATH", help="may be left out with --log")
     parser.add_argument("--server", required=True, metavar="URL")
@@ -53,16 +58,22 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--commit", default="", help="what was compiled: a digest or an address")
     parser.add_argument("--run-url", default="", dest="run_url", help="the address of the CI run")
     parser.add_argument("--expire-days", default="", metavar="N", help="delete it after so many")
-    parser.add_argument("--wait", action="store_true", help="until the analysis is over")
     parser.add_argument(
-        "--timeout", type=float, default=1800, metavar="S", help="wait so long (default: 1800)"
+        "--wait",
+        action="store_true",
+        help="until the analysis is over; so does whatever needs its end",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help=f"wait, but no longer (default: {_PATIENCE_S})",
     )
     parser.add_argument("--share", action="store_true", help="make a copy for others")
     parser.add_argument(
         "--fail-on",
         choices=tuple(AT_OR_ABOVE),
-        default="error",
-        help="exit with 1 from this severity on (default: error)",
+        help="wait, and exit with 1 from this severity on (default: error)",
     )
     parser.add_argument("--root", default="", metavar="DIR", help="as with analyze")
     parser.add_argument(
@@ -79,7 +90,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError("nothing to send: give a dump, a log, or both")
     remote = Remote(arguments.server, token=arguments.token or settings.upload_token)
     wanted = {form: vars(arguments)[form] for form in _FORMS if vars(arguments)[form]}
-    waits = arguments.wait or arguments.share or bool(wanted)
+    judges = arguments.fail_on is not None or arguments.timeout is not None
+    waits = arguments.wait or arguments.share or judges or bool(wanted)
+    arguments.fail_on = arguments.fail_on or "error"
+    arguments.timeout = _PATIENCE_S if arguments.timeout is None else arguments.timeout
     made = _send(remote, arguments)
     report_id, token = str(made["id"]), str(made["delete_token"])
     state = made
@@ -103,7 +117,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     taken = "-" in (arguments.json, *wanted.values())
     print(address, file=sys.stderr if taken else sys.stdout, flush=True)
     if not waits:
-        complain("it is being analysed; with --wait its end is told here, too")
+        complain("it was sent and is being analysed; with --wait its end is told here, too")
     if "share" in state:
         complain(f"the copy ends with its report, or when you revoke it{_how(remote, state)}")
     return int(bool(state.get("failed")))

@@ -111,12 +111,36 @@ def test_how_it_goes_on_is_told_beside_the_address(
 
 
 @pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], 0),
+        (["--wait"], 1),
+        (["--fail-on", "error"], 1),
+        (["--fail-on", "never"], 0),
+        (["--timeout", "300"], 1),
+        (["--share"], 1),
+        (["--junit", "{folder}/junit.xml"], 1),
+    ],
+)
+def test_whatever_needs_the_end_waits_for_it(
+    server: str, tmp_path: Path, words: list[str], code: int
+) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("F0412 10:11:12.345678 4242 some_pass.cc:12] Check failed: a != b\n")
+    said = tmp_path / "said.json"
+    given = [word.format(folder=tmp_path) for word in words]
+    assert upload(server, "--log", str(log), "--json", str(said), *given) == code
+    assert (json.loads(said.read_text())["progress"] is None) == bool(words)
+
+
+@pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
         ([], 2, "nothing to send"),
         (["nowhere.tar"], 3, "cannot read"),
         (["{words}", "--share"], 3, "neither an archive nor a text"),
         (["{words}", "--wait"], 3, "neither an archive nor a text"),
+        (["{words}", "--fail-on", "never"], 3, "neither an archive nor a text"),
         (["{photos}", "--wait", "--fail-on", "never"], 3, "none of the files is XLA's"),
         (["{dump}", "--token", "wrong"], 4, "only with its token"),
         (["{dump}", "--expire-days", "soon"], 4, "no number of days"),
