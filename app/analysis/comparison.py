@@ -103,7 +103,7 @@ def _pair_modules(a: Analysed, b: Analysed) -> list[_Pair]:
     users = [m for m in left if m.id not in partner and m.role == "user"]
     others = [m for m in right if m.id not in taken and m.role == "user"]
     if len(users) == 1 == len(others):
-        partner[users[0].id] = others[0], "the only ones left"
+        partner[users[0].id] = others[0], "being the only program that either side has left"
         taken.add(others[0].id)
     unpaired: tuple[Module | None, str] = (None, "")
     pairs: list[_Pair] = []

@@ -1,5 +1,6 @@
 """One sentence on the ranks of a run: which differs and where, or that the HLO is not the cause."""
 
+import re
 from collections.abc import Sequence
 
 from app.analysis.comparison_places import line_text
@@ -15,6 +16,9 @@ from app.model.ranks import (
 from app.model.source import Source
 
 _MOST = 6
+
+# An array in a shape that may be a tuple of many: `bf16[32,768]`.
+_ARRAY = re.compile(r"\w++\[[^\]]*+\]")
 
 
 def ranks_verdict(
@@ -48,6 +52,10 @@ def ranks_verdict(
 
 def _order(order: OrderDifference) -> str:
     where = f"collective {order.position} of {order.module} between {_devices(order)}"
+    if order.theirs is None:
+        return (
+            f"{_ranks(order.ranks)} begins no {where}, which is {_step(order.usual)} on the others."
+        )
     return (
         f"{_ranks(order.ranks)} begins {_step(order.theirs)} as {where}, where the others begin "
         f"{_step(order.usual)}."
@@ -57,7 +65,13 @@ def _order(order: OrderDifference) -> str:
 def _step(step: CollectiveStep | None) -> str:
     if step is None:
         return "none any more"
-    return f"{step.instruction} ({step.opcode} of {step.shape}{_at(step.source)})"
+    return f"{step.instruction} ({step.opcode} of {_shape(step.shape)}{_at(step.source)})"
+
+
+def _shape(shape: str) -> str:
+    """The shape; of a tuple its first array, and how many more there are."""
+    arrays = _ARRAY.findall(shape)
+    return shape if len(arrays) < 2 else f"{arrays[0]} and {len(arrays) - 1} more"
 
 
 def _graph(module: RankModule, difference: RankDifference) -> str:
@@ -76,7 +90,7 @@ def _graph(module: RankModule, difference: RankDifference) -> str:
 def _place(place: InstructionPlace | None) -> str:
     if place is None:
         return "nothing"
-    return f"{place.instruction} ({place.opcode} of {place.shape}{_at(place.source)})"
+    return f"{place.instruction} ({place.opcode} of {_shape(place.shape)}{_at(place.source)})"
 
 
 def _at(source: Source | None) -> str:

@@ -238,7 +238,7 @@ def _grids(pair: ModulePair) -> Iterator[Grid]:
 
 def _amount(amount: Amount) -> tuple[str, ...]:
     return (
-        amount.name.replace("_", " "),
+        amount.name.removesuffix("_us").replace("_", " "),
         figure(amount.a, amount.unit),
         figure(amount.b, amount.unit),
     )

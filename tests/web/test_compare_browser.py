@@ -39,3 +39,43 @@ def test_two_links_give_the_answer_to_everybody(
     assert "\u202e" not in page.content()
     page.get_by_role("link", name="Report b").click()
     page.wait_for_url("**/r/**")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_three_are_ranks(
+    visit: Callable[..., Page], reports: tuple[str, str], width: int, scheme: str
+) -> None:
+    page = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    a, b = (address.rpartition("/")[2] for address in reports)
+    page.goto(f"/compare?a={a}&b={b}&c={a}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Rank 1 begins no collective")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(page) == []
+    assert page.locator("script:not([src]):not([type='application/json']), main b").count() == 0
+    assert "\u202e" not in page.content()
+
+
+def test_reports_seen_in_this_browser_are_offered(
+    visit: Callable[..., Page], reports: tuple[str, str]
+) -> None:
+    page = visit(viewport={"width": 390, "height": 844})
+    for report in reports:
+        page.goto(report)
+        page.wait_for_function("localStorage.getItem('hloscope.seen')")
+    page.goto("/compare")
+    expect(page.get_by_role("heading", name="What to do")).to_be_visible()
+    page.get_by_role("button", name="As a:").first.click()
+    page.get_by_role("button", name="As b:").last.click()
+    assert barriers(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("jit_step")
+
+
+def test_the_answer_is_read_without_a_script(
+    visit: Callable[..., Page], reports: tuple[str, str]
+) -> None:
+    page = visit(java_script_enabled=False)
+    page.goto(f"/compare?a={reports[0]}&b={reports[1]}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("jit_step")
+    expect(page.get_by_text("What differs in the texts")).to_be_visible()

@@ -1,0 +1,41 @@
+// @ts-check
+/** On the page that asks which reports to compare: offers those that this browser has seen lately. */
+
+import { one } from "./elements.js";
+import { readSeen } from "./landing_storage.js";
+
+/** @typedef {import("./landing_list.js").Seen} Seen */
+
+/**
+ * A report, and a button for each side that puts it there.
+ * @param {Seen} seen
+ */
+function row({ url, name }) {
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  link.href = url;
+  link.textContent = name || "A report";
+  item.append(link, ...["a", "b"].map((side) => chooser(side, url, link.textContent ?? "")));
+  return item;
+}
+
+/**
+ * @param {string} side
+ * @param {string} url
+ * @param {string} name
+ */
+function chooser(side, url, name) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = `As ${side}`;
+  button.setAttribute("aria-label", `As ${side}: ${name}`);
+  button.addEventListener("click", () => {
+    one(`#report-${side}`, HTMLInputElement).value = new URL(url, location.href).href;
+  });
+  return button;
+}
+
+const seen = readSeen();
+one("[data-seen]", HTMLElement).hidden = !seen.length;
+one("[data-seen-list]", HTMLElement).replaceChildren(...seen.map(row));
