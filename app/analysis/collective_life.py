@@ -24,7 +24,6 @@ from app.analysis.device_groups import is_same_groups
 from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
 from app.analysis.lineage import Sighting, trace_back
-from app.analysis.opcodes import collective_opcode
 from app.analysis.passes import changed_by, pass_on_loops
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
@@ -58,6 +57,7 @@ class CollectiveTracer:
         self._differ = differ
         self._passes = changed_by(history)
         self._finder = CollectiveFinder()
+        self._around: dict[tuple[int, str], LoopHistory | None] = {}
         self._by_identity: dict[int, dict[tuple[object, ...], list[Sighting]]] = {}
         self._bodies: list[dict[str, LoopHistory]] = [{} for _ in history.dumps]
         for loop in loops:
@@ -101,16 +101,8 @@ class CollectiveTracer:
             operation = self._finder.of(module, computation, instruction)
             if operation is None:
                 return
-            opcode = collective_opcode(operation[1]) or ""
-            yield Stage(
-                dump=dump,
-                module=module,
-                around=computation,
-                instruction=instruction,
-                inner=operation[0],
-                operation=operation[1],
-                opcode=opcode,
-            )
+            opcode = self._finder.opcode_of(operation[1]) or ""
+            yield Stage(dump, module, computation, instruction, *operation, opcode)
 
     def _beginning(self, stages: Sequence[Stage], sightings: Sequence[Sighting]) -> CollectiveEvent:
         first = stages[-1]
@@ -144,6 +136,14 @@ class CollectiveTracer:
         bodies = self._bodies[dump]
         if not bodies:
             return None
+        key = dump, around.name
+        if key not in self._around:
+            self._around[key] = self._find_loop(dump, around, bodies)
+        return self._around[key]
+
+    def _find_loop(
+        self, dump: int, around: Computation, bodies: Mapping[str, LoopHistory]
+    ) -> LoopHistory | None:
         here = around
         seen: set[str] = set()
         while here.name not in bodies and here.name not in seen:

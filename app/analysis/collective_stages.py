@@ -5,7 +5,7 @@ instructions and their modules; nothing here looks at a second text.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.analysis.async_pairs import WRAPPERS, is_sync, wrapped_operations
 from app.analysis.dataflow import root_elements
@@ -21,8 +21,7 @@ _MOST_NAMES = 6
 _LONGEST = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """The collective in one text: `instruction` in `around` runs `operation`, part of `inner`."""
 
     dump: int
@@ -56,15 +55,22 @@ class CollectiveFinder:
     """Says which collective an instruction is or starts; what several lines call is read once."""
 
     def __init__(self) -> None:
+        self._opcodes: dict[Instruction, str | None] = {}
         self._called: dict[
             tuple[Module, tuple[Callee, ...]], tuple[Computation, Instruction] | None
         ] = {}
+
+    def opcode_of(self, instruction: Instruction) -> str | None:
+        """As `collective_opcode`, told from the line alone and so once for all texts."""
+        if instruction not in self._opcodes:
+            self._opcodes[instruction] = collective_opcode(instruction)
+        return self._opcodes[instruction]
 
     def of(
         self, module: Module, computation: Computation, instruction: Instruction
     ) -> tuple[Computation, Instruction] | None:
         """The collective with its computation, None for other instructions."""
-        if collective_opcode(instruction) is not None:
+        if self.opcode_of(instruction) is not None:
             return computation, instruction
         if instruction.opcode not in WRAPPERS:
             return None
@@ -74,7 +80,7 @@ class CollectiveFinder:
                 (
                     (inner, operation)
                     for inner, operation in wrapped_operations(module, instruction)
-                    if collective_opcode(operation) is not None
+                    if self.opcode_of(operation) is not None
                 ),
                 None,
             )

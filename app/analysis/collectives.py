@@ -278,14 +278,14 @@ def enclosing_loops(
     }
     found: dict[str, str | None] = {}
     for computation in module.computations:
-        for instruction in computation.instructions:
+        for instruction in computation.calling:
             if instruction.opcode == "while":
                 for _, callee in module.callees(instruction):
                     found.setdefault(callee.name, ids.get((computation.name, instruction.name)))
     pending = list(found)
     for name in pending:
         computation = module.get(name)
-        for instruction in () if computation is None else computation.instructions:
+        for instruction in () if computation is None else computation.calling:
             for _, callee in module.callees(instruction):
                 if callee.name not in found:
                     found[callee.name] = found[name]

@@ -38,6 +38,8 @@ class FlopCounter:
         not, a shape with an unbounded dimension - unless nothing inside multiplies matrices.
         """
         own = product_flops(computation, instruction)
+        if not instruction.callees:
+            return own
         # Later parts of an asynchronous call name its computation again.
         is_later = async_role(instruction.opcode) in ("update", "done")
         callees = () if is_later else self._module.callees(instruction)
@@ -73,7 +75,7 @@ class FlopCounter:
             if here.name in self._known:
                 pending.pop()
                 continue
-            callees = [c for i in here.instructions for _, c in self._module.callees(i)]
+            callees = [c for i in here.calling for _, c in self._module.callees(i)]
             missing = [c for c in callees if c.name not in self._known and c.name not in entered]
             if missing and here.name not in entered:
                 entered.add(here.name)
@@ -89,6 +91,8 @@ class FlopCounter:
 def product_flops(computation: Computation, instruction: Instruction) -> int | None:
     """Operations of a dot, a convolution or a library call that is one; 0 for all others."""
     opcode = instruction.opcode
+    if opcode not in MAY_MULTIPLY:
+        return 0
     if opcode == "convolution":
         return _convolution_flops(computation, instruction)
     if opcode in _PRODUCTS:

@@ -14,7 +14,13 @@ from functools import cached_property
 from app.analysis.jax_constructs import jax_construct
 from app.analysis.loop_bodies import ContentReader, ModuleContents
 from app.analysis.loop_events import Change, Stage, Step, changes, how_it_ended
-from app.analysis.loop_matching import Candidate, Matching, candidate, match_identical, match_loops
+from app.analysis.loop_matching import (
+    Candidate,
+    CandidateMaker,
+    Matching,
+    match_identical,
+    match_loops,
+)
 from app.analysis.loops import LoopFinder, PlacedLoop
 from app.analysis.passes import changed_by, speaks_for, takes_part
 from app.analysis.sources import op_name_of, source_from_callees, source_of
@@ -30,6 +36,7 @@ class LoopReaders:
     def __init__(self) -> None:
         self.finder: LoopFinder = LoopFinder()
         self.contents: ContentReader = ContentReader()
+        self.candidates: CandidateMaker = CandidateMaker()
 
 
 def follow_loops(
@@ -62,17 +69,22 @@ class _Text:
     """One text of the module with its loops and what they are compared by."""
 
     def __init__(
-        self, module: Module, loops: Sequence[PlacedLoop], contents: ModuleContents
+        self,
+        module: Module,
+        loops: Sequence[PlacedLoop],
+        contents: ModuleContents,
+        maker: CandidateMaker,
     ) -> None:
         self.module = module
         self.loops = loops
         self.contents = contents
+        self._maker = maker
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """The loops as `loop_matching` compares them."""
         return tuple(
-            candidate(
+            self._maker.of(
                 placed,
                 self.contents.of(placed.loop.body),
                 source_of(self.module, placed.loop.instruction),
@@ -98,13 +110,13 @@ class _Follower:
 
     def read(self, position: int) -> None:
         """Takes the next text in."""
-        module, before = self._history.dumps[position].module, self._text
+        module, before, readers = self._history.dumps[position].module, self._text, self._readers
         if before is not None and before.module.computations == module.computations:
             # Frame tables may differ: where the loops stand is asked anew.
-            text = _Text(module, before.loops, before.contents)
+            text = _Text(module, before.loops, before.contents, readers.candidates)
         else:
-            contents = self._readers.contents.of_module(module)
-            text = _Text(module, self._readers.finder.find(module), contents)
+            contents = readers.contents.of_module(module)
+            text = _Text(module, readers.finder.find(module), contents, readers.candidates)
         if before is None:
             for placed in text.loops:
                 track = self._begin(placed.loop, None)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from app.analysis.loop_bodies import Content, Key, containment, kind_of, likeness
 from app.analysis.loops import PlacedLoop
 from app.model.report import Source
+from hlo_parser import Shape
 
 _ALIKE = 0.5
 """Least likeness (0 to 1) of two loops that are called the same or copies."""
@@ -55,21 +56,33 @@ class Candidate:
     is_outer: bool
 
 
-def candidate(
-    placed: PlacedLoop, content: Content, source: Source | None, op_name: str | None
-) -> Candidate:
-    """The loop with its counts made once."""
-    elements = placed.loop.instruction.shape.elements
-    return Candidate(
-        placed,
-        content,
-        source,
-        op_name,
-        content.up_to_sizes(),
-        Counter(shape.without_layout for shape in elements),
-        Counter(map(kind_of, elements)),
-        any(operation.opcode == "while" for operation in content.operations),
-    )
+class CandidateMaker:
+    """Makes candidates; what they carry and what their bodies do up to sizes is counted once.
+
+    Of both there are few kinds in the texts of a dump, and equal ones are one object.
+    """
+
+    def __init__(self) -> None:
+        self._carried: dict[Shape, tuple[Counter[str], Counter[str]]] = {}
+        # Contents are kept beside the counts: an id is given again when its object is gone.
+        self._work: dict[int, tuple[Content, Counter[tuple[str, str]], bool]] = {}
+
+    def of(
+        self, placed: PlacedLoop, content: Content, source: Source | None, op_name: str | None
+    ) -> Candidate:
+        """The loop with its counts."""
+        shape = placed.loop.instruction.shape
+        carried = self._carried.get(shape)
+        if carried is None:
+            carried = self._carried[shape] = (
+                Counter([element.without_layout for element in shape.elements]),
+                Counter(map(kind_of, shape.elements)),
+            )
+        work = self._work.get(id(content))
+        if work is None:
+            is_outer = any(operation.opcode == "while" for operation in content.operations)
+            work = self._work[id(content)] = content, content.up_to_sizes(), is_outer
+        return Candidate(placed, content, source, op_name, work[1], *carried, work[2])
 
 
 class _Measure(NamedTuple):

@@ -94,7 +94,8 @@ class LoopFinder:
                     continue
                 through = (*place.through, instruction.opcode)
                 for _, callee in module.callees(instruction):
-                    if callee.name not in visited:
+                    # Nothing is reached through what calls nothing: most fusions do.
+                    if callee.calling and callee.name not in visited:
                         visited.add(callee.name)
                         level.append(_Reached(callee, place.parent, through))
         return found

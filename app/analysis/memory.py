@@ -16,7 +16,7 @@ from app.analysis.collectives import enclosing_loops
 from app.analysis.dataflow import Value
 from app.analysis.memory_curve import curve_of
 from app.analysis.memory_estimate import estimate_assignment
-from app.analysis.occupancy import Stay, busiest
+from app.analysis.occupancy import Level, Stay, busiest, levels_of
 from app.analysis.peak_shares import shares_of
 from app.analysis.source_repair import SourceRepairer
 from app.analysis.sources import op_name_of
@@ -159,6 +159,7 @@ class _Profiler:
         temp_values = [v for a in self._main if a.role == "temp" for v in a.values]
         live = self._live
         stays = [] if live is None else list(self._stays(live))
+        levels = levels_of([stay for stay, _ in stays])
         memory = Memory(
             module=self._history.id,
             dump=self._dump.index,
@@ -168,9 +169,9 @@ class _Profiler:
             reserved=_sums((allocation.role, allocation.size) for allocation in self._main),
             temp_values=len(temp_values),
             temp_value_bytes=sum(value.size for value in temp_values),
-            peak=None if live is None else self._peak(live, stays),
+            peak=None if live is None else self._peak(live, stays, levels),
             stated_peak=None if live is None else _stated(live),
-            curve=None if live is None else self._curve(live, stays),
+            curve=None if live is None else self._curve(live, levels),
             loop_buffers=tuple(
                 sorted(loop_buffers, key=lambda buffer: -buffer.bytes)[:_SHOWN_SHARING]
             ),
@@ -199,11 +200,11 @@ class _Profiler:
                 low = base + place.buffer.offset
                 yield Stay(entry.start, entry.end, low, low + place.buffer.size), place
 
-    def _curve(self, live: LiveRanges, stays: Sequence[tuple[Stay, Place]]) -> MemoryCurve | None:
+    def _curve(self, live: LiveRanges, levels: Sequence[Level]) -> MemoryCurve | None:
         definitions = {name: self._sorter.definition(name) for name in live.sequence}
         return curve_of(
             live,
-            [stay for stay, _ in stays],
+            levels,
             sum(allocation.size for allocation in self._main if allocation.role != "temp"),
             self._tracked,
             {
@@ -213,8 +214,10 @@ class _Profiler:
             },
         )
 
-    def _peak(self, live: LiveRanges, stays: Sequence[tuple[Stay, Place]]) -> MemoryPeak:
-        most = busiest([stay for stay, _ in stays])
+    def _peak(
+        self, live: LiveRanges, stays: Sequence[tuple[Stay, Place]], levels: Sequence[Level]
+    ) -> MemoryPeak:
+        most = busiest(levels)
         ends = {Value(entry.name, entry.path): entry.end for entry in live.ranges}
         held = [self._fixed(a, ends) for a in self._main if a.role != "temp"]
         if most is not None:

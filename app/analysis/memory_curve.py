@@ -1,12 +1,12 @@
 """Memory in use over the schedule, as a curve of few enough points to be kept and drawn.
 
-Gets the temporaries as spans of positions and bytes (`occupancy.py`), the live ranges they come
-from, and which loop each instruction runs in; finds nothing out about single buffers.
+Gets the bytes that temporaries hold from position to position (`occupancy.py`), the live ranges
+they come from, and which loop each instruction runs in; finds nothing out about single buffers.
 """
 
 from collections.abc import Mapping, Sequence
 
-from app.analysis.occupancy import Stay, highest_in_stretches
+from app.analysis.occupancy import Level, highest_in_stretches
 from app.model.dump import LiveRanges
 from app.model.facts import LoopHistory
 from app.model.memory import LoopSpan, MemoryCurve
@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 
 def curve_of(
     live: LiveRanges,
-    stays: Sequence[Stay],
+    levels: Sequence[Level],
     held: int,
     loops: Sequence[LoopHistory] = (),
     around: Mapping[str, str | None] | None = None,
@@ -27,11 +27,11 @@ def curve_of(
     `held` are the bytes that are there for the whole run. `around` says for instructions of the
     schedule that run in one of the `loops` which is the nearest, by id.
     """
-    positions = max(len(live.sequence), 1 + max((stay.end for stay in stays), default=-1))
+    positions = max(len(live.sequence), levels[-1].position if levels else 0)
     if not positions:
         return None
     step = -(-positions // MOST_POINTS)
-    points = highest_in_stretches(stays, positions, step)
+    points = highest_in_stretches(levels, positions, step)
     return MemoryCurve(
         positions=positions,
         step=step,

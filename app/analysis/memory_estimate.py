@@ -13,7 +13,7 @@ from math import prod
 
 from app.analysis.buffer_flow import BufferFlow
 from app.analysis.buffer_table import Buffer, TooMuchWork
-from app.analysis.occupancy import Stay, busiest
+from app.analysis.occupancy import Stay, busiest, levels_of
 from app.model.dump import (
     Allocation,
     BufferAssignment,
@@ -66,7 +66,7 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
             for member, size in zip(members, sizes, strict=True)
         ]
         end += max(sizes)
-    peak = busiest(stays)
+    peak = busiest(levels_of(stays))
     allocations.append(
         Allocation(
             number=len(allocations),

@@ -30,22 +30,27 @@ class Level(NamedTuple):
     bytes: int
 
 
-def busiest(stays: Sequence[Stay]) -> Level | None:
-    """The first position at which most bytes are held; None where nothing is held at all.
+def levels_of(stays: Sequence[Stay]) -> tuple[Level, ...]:
+    """How many bytes are held from each position on at which that may change, in order.
 
     Takes time in proportion to n log n for n stays.
     """
-    return max(_levels(stays), key=lambda level: level.bytes, default=None)
+    return tuple(_levels(stays))
 
 
-def highest_in_stretches(stays: Sequence[Stay], positions: int, step: int) -> tuple[Level, ...]:
+def busiest(levels: Sequence[Level]) -> Level | None:
+    """The first position at which most bytes are held; None where nothing is held at all."""
+    return max(levels, key=lambda level: level.bytes, default=None)
+
+
+def highest_in_stretches(levels: Sequence[Level], positions: int, step: int) -> tuple[Level, ...]:
     """The highest level in each stretch of `step` of the `positions`, the first where several are.
 
-    No stay ends after the last of the positions. Takes time as `busiest`.
+    No level is held after the last of the positions.
     """
     best = [Level(start, 0) for start in range(0, positions, step)]
     at, held = 0, 0
-    for level in (*_levels(stays), Level(positions, 0)):
+    for level in (*levels, Level(positions, 0)):
         # What is held since `at` fills its stretch to the end, and all stretches up to this level.
         for stretch in range(at // step, -(-min(level.position, positions) // step)):
             if held > best[stretch].bytes:
@@ -55,7 +60,6 @@ def highest_in_stretches(stays: Sequence[Stay], positions: int, step: int) -> tu
 
 
 def _levels(stays: Sequence[Stay]) -> Iterator[Level]:
-    """How many bytes are held from each position on at which that may change, in order."""
     held = [stay for stay in stays if stay.high > stay.low and stay.end >= stay.start]
     # At one position what ends before it goes first, then what starts there comes.
     events = sorted(
@@ -109,10 +113,13 @@ class _Covered:
         # The nodes above the touched ones all stand above the two ends of the span.
         for node in touched:
             self._measure(node)
-        for node in (first, last - 1):
-            while node > 1:
-                node //= 2
-                self._measure(node)
+        left, right = first, last - 1
+        while left > 1:
+            left //= 2
+            right //= 2
+            self._measure(left)
+            if right != left:
+                self._measure(right)
 
     def _measure(self, node: int) -> None:
         if self._counts[node]:

@@ -115,7 +115,8 @@ class _StatedReader:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._known: dict[Computation, Counter[Line]] = {}
-        self._lines: dict[Instruction, Line | None] = {}
+        # By the list of attributes, which many lines share.
+        self._lines: dict[object, Line | None] = {}
 
     def of(self, computation: Computation) -> Counter[Line]:
         """How many of its instructions state each line."""
@@ -123,9 +124,8 @@ class _StatedReader:
         if known is None:
             read, lines = self._line, self._lines
             stated = [
-                lines[i] if i in lines else read(i)
+                lines[i.attribute_list] if i.attribute_list in lines else read(i)
                 for i in computation.instructions
-                if i.attribute_list.metadata is not None
             ]
             known = self._known[computation] = Counter([line for line in stated if line])
         return known
@@ -133,5 +133,5 @@ class _StatedReader:
     def _line(self, instruction: Instruction) -> Line | None:
         location = self._module.source_of(instruction)
         line = None if location is None else (location.file, location.line)
-        self._lines[instruction] = line
+        self._lines[instruction.attribute_list] = line
         return line

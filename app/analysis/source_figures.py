@@ -26,7 +26,7 @@ Placer = Callable[[Computation, Instruction], tuple[Source, SourceHow] | None]
 
 # What they run stands in memory as they do themselves; their own work is that of what they run.
 _RUNNERS = frozenset({"call", "conditional", "while"})
-_WRAPPERS = frozenset({"async-start", "async-update", "async-done"})
+_RUN_AS_THEY_STAND = _RUNNERS | {"async-start", "async-update", "async-done"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _run_by_element(module: Module) -> set[str]:
     return {
         callee.name
         for computation in module.computations
-        for instruction in computation.instructions
-        if instruction.opcode not in _RUNNERS | _WRAPPERS
+        for instruction in computation.calling
+        if instruction.opcode not in _RUN_AS_THEY_STAND
         for _, callee in module.callees(instruction)
     }
