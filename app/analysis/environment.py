@@ -33,7 +33,7 @@ def environment_of(
             origins.append(origin)
     module = contents.modules[0] if contents and contents.modules else None
     header = module.last.module.header if module else None
-    backend = _backend(contents.modules if contents else (), merged)
+    backend = _backend(contents.modules if contents else (), merged, log.platforms)
     return Environment(
         backend=backend,
         jaxlib=_releases(contents, log, flags, release, release_how),
@@ -45,8 +45,10 @@ def environment_of(
     )
 
 
-def _backend(modules: Sequence[ModuleHistory], flags: Mapping[str, str]) -> str | None:
-    """GPU, CPU or TPU by the name of the final text, by libtpu's file names, else by the flags."""
+def _backend(
+    modules: Sequence[ModuleHistory], flags: Mapping[str, str], platforms: Sequence[str]
+) -> str | None:
+    """GPU, CPU or TPU: by names of files in the dump, else by flags, else by what the log says."""
     for module in modules:
         for dump in reversed(module.dumps):
             point = dump.name.point
@@ -58,6 +60,10 @@ def _backend(modules: Sequence[ModuleHistory], flags: Mapping[str, str]) -> str 
                 return "TPU"
     for word, backend in (("xla_gpu_", "GPU"), ("xla_tpu_", "TPU"), ("xla_cpu_", "CPU")):
         if any(name.startswith(word) for name in flags):
+            return backend
+    # A program on devices starts a client for the host, too.
+    for platform, backend in (("CUDA", "GPU"), ("ROCM", "GPU"), ("TPU", "TPU"), ("Host", "CPU")):
+        if platform in platforms:
             return backend
     return None
 

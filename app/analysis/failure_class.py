@@ -26,6 +26,7 @@ _CHECKED = re.compile(r"Check failed|RET_CHECK|CHECK failure")
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
+_LINES_ABOVE = 5
 _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
@@ -70,9 +71,26 @@ def _of_death(
         found = _of_failure(failure, backend)
         if found is not None:
             return found
-    if not log.failures or not _is_wordless(log.failures[0]):
+    if not log.failures:
         return None
+    if not _is_wordless(log.failures[0]):
+        return _of_lines_above(log)
     return _of_signal(log, located, backend, flags)
+
+
+def _of_lines_above(log: LogFacts) -> Diagnosis | None:
+    """What the errors that were logged right before the first failure point to."""
+    failure = log.failures[0]
+    if failure.kind == "python":
+        return None
+    above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
+    texts = [
+        _PRINTED.sub("%", line.text)
+        for line in log.verbose
+        if line.severity == "E" and line.log == failure.log and line.line_number in above
+    ]
+    sign = _first((*failure_signs("warns"), *failure_signs("says")), reversed(texts))
+    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
 
 def _is_wordless(failure: CheckFailure) -> bool:

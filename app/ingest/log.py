@@ -86,6 +86,7 @@ def merge_logs(logs: Sequence[LogFacts]) -> LogFacts:
         byte_size=sum(log.byte_size for log in logs),
         remarks=tuple(remark for log in logs for remark in log.remarks),
         stacks=tuple(stack for log in logs for stack in log.stacks),
+        platforms=tuple(dict.fromkeys(name for log in logs for name in log.platforms)),
     )
 
 

@@ -33,7 +33,7 @@ TRIGGERS = (
     *(b"ssertion", b"FloatingPointE", b"' op ", b"C++ exc", b"verifier errors"),
     *(b"oom-kill", b"oom_kill", b"OOM Kill", b"HLO pass "),
     *(b"CuDNN lib", b"distributed ser", b"ang watchdog", b"high number"),
-    b"hloscope run",
+    *(b"hloscope run", b"for platform ", b"BLAS error", b"Hip error", b"egascale det"),
     *(b") Internal: ", b") Invalid arg", b") Unimplemented: ", b") Resource ex", b") Failed pre"),
     *(b") InvalidArg", b") ResourceEx", b") FailedPre"),
 )

@@ -14,7 +14,6 @@ from typing import Literal
 
 from app import knowledge
 from app.ingest.failures import fold, names_in
-from app.ingest.flags import flags_in_line
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
 from app.ingest.log_frames import TIME_IS_UP, frame_of_thread, frame_of_traceback, is_by_abort
 from app.ingest.log_kept import Kept
@@ -28,6 +27,7 @@ from app.ingest.log_shapes import (
     may_speak_of_waiting,
     mentions_failure,
 )
+from app.ingest.log_surroundings import Surroundings
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove, PythonFrame, ThreadStack
 
 # A message ends when it is this long, or this many lines of whatever process after its first.
@@ -38,8 +38,6 @@ _MENTIONS = 100
 # No log says more than this in earnest.
 _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
-_MOST_FLAGS = 1 << 12
-_MOST_RELEASES = 100
 _MOST_STACKS = 512
 
 _FRAME = re.compile(
@@ -63,10 +61,6 @@ _HARMLESS = re.compile(
 )
 _PIPELINE = "hlo_pass_pipeline.cc"
 _PASS = re.compile(r"\s*HLO pass (?P<name>\S[^\n]*)$")
-_RELEASE = re.compile(
-    r"\bjaxlib[\"']?(?:==|: | version |-| +|: ?[\"'])[\"']?"
-    r"(?P<release>0\.\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)\b"
-)
 
 
 @dataclass(slots=True)
@@ -91,7 +85,7 @@ class _Findings:
     failures: Kept[CheckFailure] = field(
         default_factory=lambda: Kept[CheckFailure](most_alike=8, most=2000, last=500)
     )
-    flags: dict[str, str] = field(default_factory=dict[str, str])
+    surroundings: Surroundings = field(default_factory=Surroundings)
     passes: Kept[str] = field(
         default_factory=lambda: Kept[str](most_alike=1000, most=20_000, last=20_000)
     )
@@ -101,7 +95,6 @@ class _Findings:
     verbose: Kept[PipelinerMove] = field(
         default_factory=lambda: Kept[PipelinerMove](most_alike=4000, most=4000, last=8000)
     )
-    releases: dict[str, None] = field(default_factory=dict[str, None])
     mentions: int = 0
     stuck_at: int = 0
     unstuck_at: int = 0
@@ -138,11 +131,7 @@ class MessageReader:
         """Take the next line that is not passed over."""
         if self._busy:
             self._end_old_messages(line.number)
-        if "xla_" in line.text and len(self._found.flags) < _MOST_FLAGS:
-            self._found.flags.update(flags_in_line(line.text))
-        if "jaxlib" in line.text and (found := _RELEASE.search(line.text)):
-            if len(self._found.releases) < _MOST_RELEASES:
-                self._found.releases[found["release"]] = None
+        self._found.surroundings.feed(line.text)
         if line.text.startswith(TIME_IS_UP):
             self.end_messages()
             self._found.time_up_at = line.number
@@ -172,10 +161,11 @@ class MessageReader:
         told = [*found.warnings.all(), *found.verbose.all()]
         return LogFacts(
             failures=failures,
-            flags=found.flags,
+            flags=found.surroundings.flags,
             passes=tuple(found.passes.all()),
             verbose=tuple(sorted(told, key=lambda move: move.line_number)),
-            releases=tuple(found.releases),
+            releases=tuple(found.surroundings.releases),
+            platforms=tuple(found.surroundings.platforms),
             hung=found.stuck_at > found.unstuck_at or found.time_up_at > 0,
             lines=lines,
             names=names_in(failures),
@@ -206,7 +196,7 @@ class MessageReader:
     def _begin(self, stream: _Stream, line: LogLine) -> None:
         """A logger began a message; one that tells nothing only ends the one before."""
         text, file = line.text, line.file or ""
-        if file == _PIPELINE and line.severity == "I":
+        if file == _PIPELINE and line.severity in ("I", ""):
             self._close(stream, line.stream)
             if found := _PASS.match(text):
                 name = sys.intern(found["name"].strip())

@@ -97,7 +97,7 @@ _MENTIONS = (
     *("' op ", "failed to legalize", "C++ exception", "verifier errors", "ssertion failed"),
     *("oom-kill", "oom_kill", "OOM Kill", "CuDNN library", "distributed service detected"),
     *("ang watchdog", "high number of iterations", "Failed to verify", "Hardening assertion"),
-    "Assertion `",
+    *("Assertion `", "BLAS error", "Hip error", "Megascale detects"),
 )
 # The end of a traceback that is not there, or what a program printed of it.
 _EXCEPTION_ALONE = re.compile(r"(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S")

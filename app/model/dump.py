@@ -305,7 +305,8 @@ class LogFacts:
     `HLO pass X` in order, `verbose` the verbose lines of passes, `releases` jaxlib releases that
     the log names outright, `lines` how many lines were read and `byte_size` of how many bytes.
     `remarks` say what was left out of long logs, as `Coverage.remarks` do. `stacks` are those of
-    Python's threads when `hloscope run` ended the run, its time being up.
+    Python's threads when `hloscope run` ended the run, its time being up. `platforms` are those
+    for which XLA says that it started (`CUDA`, `Host`).
     """
 
     failures: tuple[CheckFailure, ...] = ()
@@ -319,3 +320,4 @@ class LogFacts:
     byte_size: int = field(default=0, compare=False)
     remarks: tuple[str, ...] = ()
     stacks: tuple[ThreadStack, ...] = ()
+    platforms: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ from app.model.facts import Facts
 from app.model.report import Confidence, Culprit, Evidence, Finding, Severity, Workaround
 from app.rules.citing import instruction_culprit, instruction_evidence, place
 from app.rules.frame import Rule
+from app.rules.standing import standing_of
 
 _MAX_COLLECTIVES = 8
 _CONFIDENCE: dict[Cause, Confidence] = {
@@ -67,6 +68,7 @@ def _finding(facts: Facts, history: ModuleHistory, divergence: Divergence) -> Fi
     )
     origin = _culprit(history, divergence.origin, "what makes devices differ")
     severity: Severity = "error" if facts.hung else "warning"
+    standing = standing_of(facts)
     verb = "waits" if len(divergence.collectives) == 1 else "wait"
     return Finding(
         rule=RULE.code,
@@ -81,9 +83,10 @@ def _finding(facts: Facts, history: ModuleHistory, divergence: Divergence) -> Fi
             f"{'stands' if len(collectives) == 1 else 'stand'} under {place(branch)}, whose "
             f"predicate is made from {_ORIGIN[divergence.cause]} ({place(origin)}). Devices that "
             "go the other way never join, and the rest wait for ever."
+            + (f" {standing.words}" if standing else "")
         ),
-        culprits=(*collectives, branch, origin),
-        evidence=tuple(_evidence(history, divergence)),
+        culprits=(*collectives, branch, origin, *(standing.culprits if standing else ())),
+        evidence=(*_evidence(history, divergence), *(standing.evidence if standing else ())),
         workarounds=tuple(_workarounds()),
         unknown=(() if facts.hung else ("whether the run hung: nobody said so",)),
     )

@@ -26,6 +26,7 @@ from app.analysis.printed import rendezvous_in
 from app.analysis.suspects import collectives
 from app.model.facts import Diagnosis, Facts
 from app.rules.naming import Named, cited
+from app.rules.standing import standing_of
 from app.rules.telling import Story, Try, class_rule
 
 _MOST = 5
@@ -43,6 +44,11 @@ def _collectives(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
             for computation, instruction in collectives(history.last.module, channel, devices)
         )
     return tuple(found[:_MOST])
+
+
+def _where_it_stood(facts: Facts, _: tuple[Named, ...]) -> tuple[str, ...]:
+    standing = standing_of(facts)
+    return (standing.words,) if standing else ()
 
 
 STORIES = {
@@ -64,6 +70,7 @@ STORIES = {
         refs=("jax-ml/jax#22740", "openxla/xla#44530", "openxla/xla#22588", "jax-ml/jax#11637"),
         unknown=("which devices did not come, and why",),
         suspects=_collectives,
+        adds=_where_it_stood,
     ),
 }
 

@@ -108,6 +108,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
     ),
     "gemm-rewriter": (
+        "rocBLAS error: Could not initialize Tensile host:\n_Map_base::at\n\nAborted (core dumped)",
         PYTHON + "INTERNAL: Failed to execute XLA Runtime executable: run time error: custom call "
         "'xla.gpu.gemm' failed: Failed to run cuBLAS gemm",
         "2022-12-03 10:29:49.497205: E external/org_tensorflow/tensorflow/compiler/xla/"
@@ -115,6 +116,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/transforms/gemm_rewriter.cc:99] Check failed: alpha.has_value()",
     ),
     "cudnn": (
+        PYTHON
+        + "INTERNAL: RET_CHECK failure (xla/service/gpu/gpu_compiler.cc:627) dnn != nullptr ",
         PYTHON + "INTERNAL: No reference output found!",
         PYTHON + "UNKNOWN: Failed to determine best cudnn convolution algorithm for:\n%c = f32[]",
         PYTHON + "FAILED_PRECONDITION: DNN library initialization failed. Look above.",
@@ -144,6 +147,9 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "INTERNAL: Scoped allocation with size 18.00M and limit 16.00M exceeded scoped vmem limit",
     ),
     "tpu-backend": (
+        "*** SIGABRT received by PID 545434 (TID 545434) on cpu 25; stack trace: ***\n"
+        "PC: @     0x7fcf5129603b  (unknown)  raise\n"
+        "    @     0x7fcf42732dbc       1328  TpuCompiler_RunHloPasses",
         "F0319 23:26:38.216995 18 llo_decomposer.cc:893] Unexpected opcode: some-opcode",
         "INTERNAL: Core halted unexpectedly: INTERNAL: Accelerator device halted prematurely",
         PYTHON + "INTERNAL: Mosaic failed to compile TPU kernel: unsupported shape cast",
@@ -156,6 +162,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "conditional_code_motion.cc:400] Check failed: branch != nullptr",
     ),
     "hang-rendezvous": (
+        "Megascale detects a hang but cannot tell why.",
         PYTHON + "DEADLINE_EXCEEDED: GetKeyValue() timed out with key: cuda:some_id",
         PYTHON + "DEADLINE_EXCEEDED: no answer within 600 s",
         "E external/xla/xla/service/rendezvous.cc:91] [id=3] This thread has been waiting for "
@@ -315,6 +322,19 @@ def test_warnings_stand_beside_the_failure() -> None:
         None,
         2,
     )
+
+
+def test_an_error_right_above_a_failure_without_a_class_points_to_one() -> None:
+    complaint = E + "hlo_rematerialization.cc:3005] Can't reduce memory use below 12.5GiB"
+    death = PYTHON + "INTERNAL: something is not as it was"
+    (found,) = diagnose(read_log(f"{complaint}\n{death}\n", name="run.log"))
+    assert (found.class_, found.strength) == ("oom-buffers", "pointed")
+    assert found.failure is not None
+    between = "step 1\n" * 9
+    (far,) = diagnose(read_log(f"{complaint}\n{between}{death}\n", name="run.log"))
+    assert far.failure is None
+    (warning,) = diagnose(read_log(f"{complaint.replace(': E', ': W')}\n{death}", name="run.log"))
+    assert warning.failure is None
 
 
 def test_a_silent_death_is_a_guess_only() -> None:
