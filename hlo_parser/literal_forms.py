@@ -74,6 +74,7 @@ _TOO_LARGE = {
     "f8e8m0fnu": nextafter(1.7014118346046923e38, inf),
 }
 _LEAST_SCALE = 5.877471754111438e-39
+_DIMENSION = compile_pattern(r"((?<=[\[,])(?:\d++|\?)(?=[,\]]))")
 _LAYOUT_TEXT = compile_pattern(r"\{[^{}]*+\}")
 
 
@@ -121,10 +122,20 @@ def leaf_count(text: str) -> int:
 
 
 def compatible(left: str, right: str) -> bool:
-    """Whether two shapes agree in types and dimensions; unknown ones agree with all."""
-    if not left or not right or "?" in left or "?" in right:
+    """Whether two shapes agree in types and dimensions; unknown ones agree with all.
+
+    So does a dimension without a bound with any other in its place.
+    """
+    if not left or not right:
         return True
-    return _plain(left) == _plain(right)
+    left, right = _plain(left), _plain(right)
+    if "?" not in left and "?" not in right:
+        return left == right
+    pieces = _DIMENSION.split(left), _DIMENSION.split(right)
+    return len(pieces[0]) == len(pieces[1]) and all(
+        one == other or (one and other and "?" in (one, other))
+        for one, other in zip(*pieces, strict=True)
+    )
 
 
 def _plain(text: str) -> str:
@@ -204,7 +215,7 @@ class _Literal:
             return
         if not sizes or (here[0:1] != ["{"] and 0 not in sizes):
             # One element alone stands for an array too: XLA does not miss the others.
-            self.scalar(shape.element_type, self.next())
+            self.scalar(shape.element_type, self.next(), missing=len(sizes))
             return
         counts: list[int] = []
         while True:
@@ -244,8 +255,11 @@ class _Literal:
             raise _LiteralFault(f"a literal of {size} elements, found {count}")
         counts.pop()
 
-    def scalar(self, element_type: str, token: str) -> None:
+    def scalar(self, element_type: str, token: str, missing: int = 0) -> None:
+        """Read one element; `missing` braces do not stand around it."""
         if element_type in {"c64", "c128"}:
+            if missing:
+                raise _LiteralFault(f"a literal nests {missing} deep, found {token!r}")
             if token != "(":
                 raise _LiteralFault("a complex number stands in parentheses")
             _float(element_type, self.next())

@@ -27,7 +27,7 @@ _MANY_BRANCHES = ("branch_computations",)
 _STEP = compile_pattern(r"(.+)-(start|update|done)")
 _JUDGED = frozenset(
     "scatter broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
-    "dynamic-update-slice".split()
+    "dynamic-update-slice tuple".split()
 )
 # Operands in front of the indices.
 _SLICED = {"dynamic-slice": 1, "dynamic-update-slice": 2}
@@ -47,6 +47,10 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
         told = attributes["parameter_replication"]
         if told.count("true") + told.count("false") != leaves:
             return Fault("one value for each array of the parameter", "parameter_replication=")
+    if opcode == "tuple" and instruction.shape.kind == "tuple":
+        wanted = len(instruction.shape.elements)
+        if len(operands) != wanted:
+            return Fault(f"the shape has {wanted} elements, found {len(operands)}", opcode)
     if opcode == "scatter" and len(operands) % 2 == 0:
         return Fault("scatter takes as many updates as arrays, and the indices", opcode)
     if first is None or first.kind == "unknown" or any(instruction.operand_paths):

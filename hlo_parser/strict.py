@@ -43,13 +43,14 @@ def check(module: Module, data: bytes) -> None:
     """Raise HloSyntaxError when the module is not sound; `data` is its text, for the message."""
     lines = lines_of(data)
     if module.unparsed:
-        raise sharpened(module.unparsed[0], lines)
+        first = module.unparsed[0]
+        _Check(module, lines).signatures_to(first.span.line)
+        raise sharpened(first, lines)
     _Check(module, lines).run()
 
 
 _ALIASED_OUTPUT = compile_pattern(r"[{,]\{([\d,]*+)\}:\(")
 _HEADER_WORD = compile_pattern(r"HloModule(?=[\s%/])")
-_COMMENT = compile_pattern(r"/\*.*?\*/|//[^\n]*+", re.S)
 _LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
 _ROW = compile_pattern(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
 _ROW_KEY = compile_pattern(patterns.KEY)
@@ -99,6 +100,16 @@ class _Check:
                 self._aliases(computation)
             self.computations.add(name)
 
+    def signatures_to(self, last: int) -> None:
+        """The shapes in signatures of computations that begin up to a line, and nothing else."""
+        places = self.module.first_lines
+        for computation, line in zip(self.module.computations, places, strict=True):
+            text = signature_of(computation) if line <= last else None
+            fault = _signature_fault(text) if text is not None else None
+            if fault is not None:
+                self.line = line
+                self._fail(computation, computation.name, _literally(fault))
+
     def _header(self) -> None:
         header = self.module.header
         if header.text and _HEADER_WORD.match(header.text) is None:
@@ -139,6 +150,7 @@ class _Check:
 
     def _body(self, computation: Computation) -> None:
         shapes: dict[str, str] = {}
+        numbers: set[int | None] = set()
         root: Instruction | None = None
         text = computation.text
         steps = AsyncSteps(self._root_opcode)
@@ -146,6 +158,8 @@ class _Check:
             if text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
+            if instruction.opcode == "parameter":
+                self._number(computation, instruction, numbers)
             if instruction.name in shapes:
                 self._fail(
                     computation, instruction.name, "instruction {} is defined twice", instruction
@@ -170,6 +184,15 @@ class _Check:
                 if fault is not None:
                     self._fail_by(computation, instruction, fault)
         self._parameters(computation)
+
+    def _number(
+        self, computation: Computation, parameter: Instruction, numbers: set[int | None]
+    ) -> None:
+        number = parameter.parameter_number
+        if number in numbers:
+            fault = f"a second parameter {number}"
+            self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
+        numbers.add(number)
 
     def _root_opcode(self, name: str) -> str:
         called = self.module.get(name)
@@ -230,8 +253,7 @@ class _Check:
         for expected, parameter in enumerate(computation.parameters):
             number = parameter.parameter_number
             if number != expected:
-                fault = "a second parameter {}" if (number or 0) < expected else "no parameter {}"
-                fault = fault.format(number if (number or 0) < expected else expected)
+                fault = f"no parameter {expected}"
                 self._fail(computation, parameter.arguments.strip(), fault, parameter, "parameter(")
 
     def _foot(self, computation: Computation) -> None:
@@ -252,16 +274,8 @@ class _Check:
             if is_odd_head(computation):
                 self._fail(computation, computation.name, "the signature of {} is not sound")
             return
-        head, _, result = squeezed(text).rpartition("->")
-        fault = shape_fault(result)
-        if _LOOSE_COLON.search(_COMMENT.sub(" ", text)):
-            fault = fault or "the ':' of a signature is part of a name without '%'"
-        for piece in split_list(head[1:-1]):
-            parameter = _PARAMETER.fullmatch(piece)
-            if parameter is None:
-                fault = fault or "a signature takes names with shapes"
-            else:
-                fault = fault or shape_fault(parameter[1])
+        fault = _signature_fault(text)
+        result = squeezed(text).rpartition("->")[2]
         root = computation.root.shape.text
         if fault is None and not compatible(result, root):
             fault = f"the root has the shape {root}"
@@ -340,6 +354,21 @@ class _Check:
                 break
         span = Span(line, column, line, column + len(word))
         raise HloSyntaxError(message.format(word), span, self.lines[line - 1])
+
+
+def _signature_fault(text: str) -> str | None:
+    """Why `(names and shapes) -> shape` is not sound."""
+    head, _, result = squeezed(text).rpartition("->")
+    if _LOOSE_COLON.search(text):
+        return "the ':' of a signature is part of a name without '%'"
+    for piece in split_list(head[1:-1]):
+        parameter = _PARAMETER.fullmatch(piece)
+        if parameter is None:
+            return "a signature takes names with shapes"
+        fault = shape_fault(parameter[1])
+        if fault is not None:
+            return fault
+    return shape_fault(result)
 
 
 def _element(text: str, path: tuple[int, ...]) -> str | None:

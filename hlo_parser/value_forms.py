@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from math import prod
 from typing import Final
 
 from hlo_parser import patterns
@@ -20,7 +21,7 @@ _BLANK = compile_pattern(rf"({ANY_STRING})|(?:\s++|/\*.*?\*/|//[^\n\r]*+)++|(/\*
 _IDLE = compile_pattern(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S)
 
 _STRING = compile_pattern(STRING, re.S)
-_RESHAPED = compile_pattern(r"<=\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
+_RESHAPED = compile_pattern(r"(?:<=|device_ids=\()\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
 _KEY = compile_pattern(r"([a-z_]++)=")
 # As absl's CUnescape takes them: a byte is one byte, a code point has its digits.
 _ESCAPE = (
@@ -138,6 +139,8 @@ _UNNAMED_SHARDING = compile_pattern(_UNNAMED, re.S)
 _SUBGROUPS = compile_pattern(r"last_tile_dims=\{[^{}]*+\}")
 _SHARDING_WORD = compile_pattern(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
 _LISTED_DEVICES = compile_pattern(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
+_LISTED_MESH = compile_pattern(r"mesh\[([^\]]*+)\],device_ids=\((\d[\d,]*+)\)")
+_MESH_SIZE = compile_pattern(r"= ?(-?\d++)(?=,|\Z)")
 _MESH_AXES = compile_pattern(r"mesh\[([^\]]*+)\]")
 _FRONTEND_JSON = compile_pattern(
     rf"({patterns.KEY}(?:\s++|/\*.*?\*/)*+)(?:({STRING})|{_ANY_BRACES})", re.S
@@ -299,6 +302,8 @@ def _metadata_fault(text: str) -> str | None:
 def _groups_fault(text: str) -> str | None:
     if not all(_is_order(*found) for found in _RESHAPED.findall(text)):
         return "an order of dimensions has one number for each of several dimensions"
+    if not _fits_mesh(text):
+        return "device_ids lists each device of the mesh"
     return None if _has_known_axes(text) else "an axis is not one of the mesh"
 
 
@@ -339,7 +344,16 @@ def _has_known_axes(text: str) -> bool:
 def _is_order(sizes: str, order: str) -> bool:
     """Whether `T(1,0)` fits `<=[2,4]`; one dimension alone has no order."""
     rank = sizes.count(",") + 1
-    return rank > 1 and order.count(",") + 1 == rank if order else rank == 1
+    numbers = [int(number[:18]) for number in order.split(",")] if order else [0]
+    return len(numbers) == rank and max(numbers) < rank and (rank > 1 or not order)
+
+
+def _fits_mesh(text: str) -> bool:
+    """Whether as many devices are listed as a mesh has."""
+    return all(
+        devices.count(",") + 1 == prod(int(size[:18]) for size in _MESH_SIZE.findall(axes))
+        for axes, devices in _LISTED_MESH.findall(text)
+    )
 
 
 _JUDGES = {

@@ -226,6 +226,18 @@ class Fuzzer:
             self.case("protos", data, check_proto)
 
 
+def round_of(fuzzer: Fuzzer, number: int, seconds: float) -> list[str]:
+    """One round; its line for a log, and what was found."""
+    fuzzer.counts.clear()
+    fuzzer.slowest = 0.0
+    before = len(fuzzer.findings)
+    fuzzer.round(number, seconds)
+    counts = "  ".join(f"{part} {count}" for part, count in sorted(fuzzer.counts.items()))
+    found = fuzzer.findings[before:]
+    line = f"seed {number}: {counts}  share {fuzzer.slowest:.2f}  findings {len(found)}"
+    return [line, *found[:5]]
+
+
 def default_dumps() -> list[Path]:
     """The samples, and real dumps with protos where the folder beside the checkout has them."""
     shared = sorted((ROOT.parent / "shared" / "dumps").glob("*proto*.tar.gz"))
@@ -250,17 +262,7 @@ def main() -> int:
     )
     say(asked.log, head)
     for number in range(asked.seed, asked.seed + asked.rounds):
-        fuzzer.counts.clear()
-        fuzzer.slowest = 0.0
-        before = len(fuzzer.findings)
-        fuzzer.round(number, asked.seconds)
-        counts = "  ".join(f"{part} {count}" for part, count in sorted(fuzzer.counts.items()))
-        found = fuzzer.findings[before:]
-        say(
-            asked.log,
-            f"seed {number}: {counts}  share {fuzzer.slowest:.2f}  findings {len(found)}",
-            *found[:5],
-        )
+        say(asked.log, *round_of(fuzzer, number, asked.seconds))
     return int(bool(fuzzer.findings))
 
 
