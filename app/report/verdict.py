@@ -40,6 +40,7 @@ class Verdict:
     flags: tuple[str, ...] = ()
 
 
+_FIRST_STEP = "First step"
 TRY = "Try"
 """The label of the fact that names the flags to try first."""
 
@@ -146,8 +147,9 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
         ("Source lines", sources_text(module)),
     )
     facts += [(label, value) for label, value in told if value]
-    if finding is not None and (flags := _flags_to_try(finding)):
-        facts.append((TRY, " ".join(flags)))
+    if finding is not None:
+        first = ((_FIRST_STEP, _first_step(finding)), (TRY, " ".join(_flags_to_try(finding))))
+        facts += [(label, value) for label, value in first if value]
     return tuple(facts)
 
 
@@ -178,8 +180,20 @@ def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
     return facts
 
 
+def _first_step(finding: Finding) -> str:
+    """What comes before all flags, such as a look at something; "" where a flag comes first."""
+    first = next(iter(finding.workarounds), None)
+    is_proved = any(each.flags and each.verified for each in finding.workarounds)
+    return first.text if first is not None and not first.flags and not is_proved else ""
+
+
 def _flags_to_try(finding: Finding) -> tuple[str, ...]:
-    """The flags of the first workaround that was tried and works, else of the first untried one."""
+    """The flags of the first workaround that was tried and works, else of the first untried one.
+
+    None where something else comes first.
+    """
+    if _first_step(finding):
+        return ()
     open_ = [each for each in finding.workarounds if each.flags and each.verified is not False]
     proved = (each for each in open_ if each.verified)
     chosen = next(proved, open_[0] if open_ else None)

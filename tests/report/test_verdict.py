@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
-from app.model.report import Coverage, Report, Skipped
+from app.model.report import Coverage, Report, Skipped, Workaround
 from app.report.collectives_drawing import overlap_kind
 from app.report.html import report_page
 from app.report.loops import collective_views
 from app.report.program_sums import overlap_text
-from app.report.verdict import QUIET, main_module, verdict_of
+from app.report.verdict import QUIET, TRY, main_module, verdict_of
 from report import builders
 
 
@@ -73,3 +73,20 @@ def test_an_input_that_breaks_off_says_so_first(name: str, reason: str, words: s
     texts = sum(len(module.dumps) for module in whole.modules)
     assert verdict_of(cut).facts[0] == ("Dump", f"{words}: {texts} of at least {texts} texts")
     assert "Dump" not in dict(verdict_of(whole).facts)
+
+
+def test_what_a_rule_puts_before_all_flags_is_the_first_step() -> None:
+    report = builders.crash_report()
+    look = Workaround(text="Look at the line.")
+    flag = Workaround(text="Leave it out.", flags=("--xla_x=false",))
+    proved = msgspec.structs.replace(flag, verified=True)
+
+    def first_of(*workarounds: Workaround) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+        finding = msgspec.structs.replace(report.findings[0], workarounds=workarounds)
+        verdict = verdict_of(msgspec.structs.replace(report, findings=(finding,)))
+        return verdict.flags, [fact for fact in verdict.facts if fact[0] in (TRY, "First step")]
+
+    assert first_of(look, flag) == ((), [("First step", "Look at the line.")])
+    assert first_of(flag, look) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
+    assert first_of(look, proved) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
+    assert first_of() == ((), [])
