@@ -17,6 +17,7 @@ from hlo_parser.opcodes import form_of
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
 from hlo_parser.value_forms import ANY_STRING, squeezed, value_fault
+from hlo_parser.values import CALLEE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +140,10 @@ def _attribute_fault(instruction: Instruction, form: Opcode) -> Fault | None:
         if key not in form.allowed:
             return Fault(f"{opcode} has no attribute {key}", f"{key}=")
         fault = value_fault(key, value)
+        if fault is not None and key in CALLEE_KEYS and value.startswith("{"):
+            body = compile_pattern(rf"{key}=\s*+\{{[{{\s]*+").search(blanked(instruction.text))
+            place = body.end() if body is not None else None
+            return Fault("expected a name, or instructions with names", f"{key}=", place)
         if fault is not None:
             return Fault(fault, f"{key}=")
     for key in sorted(form.required):

@@ -18,6 +18,7 @@ from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.head_and_foot import foot_attributes
 from hlo_parser.interner import Interner
+from hlo_parser.lines import LineReader
 from hlo_parser.module import Header, Module
 from hlo_parser.pieces import TextCutter
 from hlo_parser.possessive import compile_pattern
@@ -113,7 +114,7 @@ class _Reading:
         if header is not _NO_HEADER or not self._bare():
             self._computations()
         if not self.computations:
-            raise HloSyntaxError("no HLO computation in this text", *self._first_place())
+            raise self._refusal(header)
         self._take_gaps()
         self.interner.count(self.byte_size, len(self.computations), self.instruction_count)
         return Module(
@@ -136,10 +137,25 @@ class _Reading:
                 self.unparsed.append(Unparsed(span, gap.text, gap.reason))
         self.unparsed.sort(key=_place)
 
-    def _first_place(self) -> tuple[Span, str]:
-        """Where the first thing stands that is not understood, and its line."""
+    def _refusal(self, header: Header) -> HloSyntaxError:
+        """Why nothing was read: at what is not understood first, or behind one instruction."""
+        scanner, message = self.scanner, "no HLO computation in this text"
         span = self.unparsed[0].span if self.unparsed else Span(1, 1, 1, 1)
-        return span, decode(self.data).split("\n")[span.line - 1]
+        start = scanner.skip_blank(0)
+        if header is _NO_HEADER and scanner.starts_instruction(start):
+            behind = scanner.skip_blank(scanner.instruction_end(start))
+            rest = self.data[behind:]
+            if (
+                rest
+                and BodyReader(
+                    Context(Scanner(self.data[:behind]), LineReader()), start
+                ).read_bare()
+            ):
+                message = "expected the end of the text behind its one instruction"
+                line = 1 + self.data.count(b"\n", 0, behind)
+                column = self._column(behind)
+                span = Span(line, column, line, column + 1)
+        return HloSyntaxError(message, span, decode(self.data).split("\n")[span.line - 1])
 
     @property
     def scanner(self) -> Scanner:
