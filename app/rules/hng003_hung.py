@@ -11,7 +11,8 @@ look next: the compiler, the devices or the host.
 ## How we know
 A module without a text from after all optimizations was being compiled. Else all that was dumped
 had been compiled, and the program ran. A loop whose condition reads only what its body hands on
-unchanged never ends once it is entered, and is named first. Else its collectives may wait for each
+unchanged never ends once it is entered, nor does one whose condition is true for whatever an
+iteration leaves behind; they are named first. Else its collectives may wait for each
 other, and pairs of them that share devices and that nothing but the schedule orders are named. A
 program without any collective cannot wait there. The stacks that Python prints when the time is up
 name the line where the main thread stood; where it waited in a library that is not JAX's, the host
@@ -38,7 +39,7 @@ from msgspec.structs import replace
 from app import knowledge
 from app.analysis.collective_order import find_unordered_collectives
 from app.analysis.divergence import find_divergences
-from app.analysis.endless_loops import endless_loops
+from app.analysis.endless_loops import EndlessLoop, endless_loops
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
@@ -51,6 +52,7 @@ from app.rules.unfinished import is_unfinished
 _MOST_PAIRS = 2
 _MOST_LOOPS = 3
 _HUNG = "The run hung"
+_ENDLESS = "loop without an end"
 # Where no program of a device was being waited for, and what is said of it.
 _ELSEWHERE: dict[str, str] = {
     "compile": "JAX was compiling",
@@ -94,6 +96,8 @@ def _with_stacks(found: Finding, standing: Standing) -> Finding:
         if standing.where == "compile":
             # What it compiled may have left no text yet.
             found = replace(found, ruled_out=())
+    elif standing.where == "program" and any(c.role == _ENDLESS for c in found.culprits):
+        found = replace(found, confidence="likely")
     elif found.title.startswith(_HUNG):
         found = replace(found, title=found.title.replace(_HUNG, f"{_HUNG}{at}", 1))
     is_named = any(culprit.instruction for culprit in found.culprits)
@@ -172,7 +176,7 @@ def _in_a_compile(history: ModuleHistory) -> Finding:
 def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
     """The loops that are never left once they are entered, as one finding."""
     found: list[tuple[Culprit, tuple[Evidence, ...]]] = []
-    elements: tuple[int, ...] = ()
+    why = ""
     for history in own:
         last = history.last
         tracked = {
@@ -181,25 +185,24 @@ def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
             if last.index in one.occurrences
         }
         loops = [one.occurrences[last.index] for one in tracked.values()]
-        for loop, read in endless_loops(last.module, loops):
-            elements = elements or read
-            culprit = loop_culprit(history, last, tracked[loop.name], role="loop without an end")
+        for one in endless_loops(last.module, loops):
+            loop = one.loop
+            why = why or _why_endless(one)
+            culprit = loop_culprit(history, last, tracked[loop.name], role=_ENDLESS)
             at = instruction_evidence(last, loop.computation, loop.instruction)
             asked = instruction_evidence(last, loop.condition, loop.condition.root)
             found.append((culprit, (at, asked)))
     if not found:
         return None
     first = place(found[0][0])
-    numbers = ", ".join(map(str, elements))
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
         severity="error",
         confidence="possible",
         title=f"Once entered, the loop {first} never ends",
-        message=f"The condition of {first} reads only what its body hands on unchanged (carried "
-        f"element {numbers}): it answers every time as it did the first time. All that was dumped "
-        "had been compiled to its end, so a program was running, or the host was.",
+        message=f"The condition of {first} {why} All that was dumped had been compiled to its "
+        "end, so a program was running, or the host was.",
         culprits=tuple(culprit for culprit, _ in found[:_MOST_LOOPS]),
         evidence=tuple(each for _, evidence in found[:_MOST_LOOPS] for each in evidence),
         workarounds=(
@@ -212,6 +215,18 @@ def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
             ),
         ),
         unknown=("whether the loop was entered: its first value is not always in the text",),
+    )
+
+
+def _why_endless(one: EndlessLoop) -> str:
+    numbers = ", ".join(map(str, one.read))
+    if not one.read:
+        return "is true whatever happens."
+    if one.is_true:
+        return f"is true for what each iteration of its body leaves in element {numbers}."
+    return (
+        f"reads only what its body hands on unchanged (carried element {numbers}): it answers "
+        "every time as it did the first time."
     )
 
 
@@ -277,6 +292,9 @@ def _loops_of_any_length(facts: Facts, own: list[ModuleHistory]) -> Iterator[Nam
         for one in facts.loops.get(history.id, ()):
             loop = one.occurrences.get(last.index)
             if loop is None or loop.parent is not None or loop.trip_count is not None:
+                continue
+            if loop.condition.root.opcode == "constant":
+                # Told as endless, or never entered.
                 continue
             if not left:
                 return
