@@ -14,10 +14,12 @@ from app.model.comparison import (
     InstructionPlace,
     LoopPair,
     ModulePair,
+    NextPass,
     Parting,
     Side,
     Unit,
 )
+from app.model.report import LoopEventKind
 from app.report.comparison_sheet import Grid, Section, Sheet, Tone, grid
 from app.report.diff_text import difference_lines
 from app.report.verdict import releases_text
@@ -37,7 +39,9 @@ from app.views.comparison import ComparisonView, PartingDiff
 
 _MOST_NAMES = 8
 _MOST_SECTIONS = 20
-_MOST_LINES = 60
+_MOST_STEPS = 4
+_MOST_LINES = 36
+_MOST_LINES_OF_ONE = 12
 _LONGEST = 72
 
 _OUTCOMES = {
@@ -144,7 +148,7 @@ def _section(pair: ModulePair, diff: PartingDiff | None) -> Section:
 
 def _lines(diff: PartingDiff) -> tuple[str, ...]:
     lines = [f"What differs between text {diff.dump_a} of a and text {diff.dump_b} of b:"]
-    lines += difference_lines(diff.diff)
+    lines += difference_lines(diff.diff, most=_MOST_LINES_OF_ONE, renames=False)
     left_out = len(lines) - _MOST_LINES
     if left_out <= 0:
         return tuple(lines)
@@ -167,12 +171,21 @@ def _facts(pair: ModulePair) -> Iterator[tuple[str, str]]:
         if names
     ]
     yield "passes", f"{passes.common:,} in both; {'; '.join(told) or 'no others'}{as_far}"
-    for step in passes.next[:_MOST_NAMES]:
-        yield "after", f"{step.pass_}: a goes on to {step.a}, b to {step.b}"
+    yield from _steps(passes.next)
     if pair.parting is not None:
         yield from _parting(pair.parting)
     if pair.passes.stops:
-        yield "figures", "one side ends early: its figures are those of the last text it wrote"
+        yield "figures", "one side ends early: it has none to hold those of the other to"
+
+
+def _steps(steps: Sequence[NextPass]) -> Iterator[tuple[str, str]]:
+    told = list(
+        dict.fromkeys(f"{each.pass_}: a goes on to {each.a}, b to {each.b}" for each in steps)
+    )
+    for step in told[:_MOST_STEPS]:
+        yield "after", step
+    if len(told) > _MOST_STEPS:
+        yield "", f"and so at {len(told) - _MOST_STEPS:,} more passes"
 
 
 def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
@@ -207,6 +220,10 @@ def instruction_text(place: InstructionPlace | None) -> str:
 
 
 def _grids(pair: ModulePair) -> Iterator[Grid]:
+    if pair.passes.stops:
+        # What stands in the last texts is of different stages of the compile.
+        yield from _loops_so_far(pair.loops)
+        return
     changed = [amount for amount in pair.amounts if amount.a != amount.b]
     if changed:
         yield grid("Figures that differ", ("", "a", "b"), map(_amount, changed), numbers=("a", "b"))
@@ -236,6 +253,27 @@ def _grids(pair: ModulePair) -> Iterator[Grid]:
         )
 
 
+def _loops_so_far(loops: Sequence[LoopPair]) -> Iterator[Grid]:
+    told = [each for each in loops if each.a and each.b and each.events_a != each.events_b]
+    if told:
+        yield grid(
+            "What happened to loops, as far as each side came",
+            ("loop", "line", "in a", "in b"),
+            (
+                (
+                    each.name,
+                    place_text(each.source) if each.source else "-",
+                    *(_events(kinds) or "nothing" for kinds in (each.events_a, each.events_b)),
+                )
+                for each in told
+            ),
+        )
+
+
+def _events(kinds: Sequence[LoopEventKind]) -> str:
+    return ", ".join(EVENT_WORDS[kind] for kind in kinds)
+
+
 def _amount(amount: Amount) -> tuple[str, ...]:
     return (
         amount.name.removesuffix("_us").replace("_", " "),
@@ -257,7 +295,7 @@ def figure(value: float | None, unit: Unit) -> str:
 
 def _loop(loop: LoopPair) -> tuple[str, ...]:
     events = [
-        f"{side}: {', '.join(EVENT_WORDS[kind] for kind in kinds)}"
+        f"{side}: {_events(kinds)}"
         for side, kinds in (("a", loop.events_a), ("b", loop.events_b))
         if kinds and loop.events_a != loop.events_b
     ]

@@ -15,14 +15,17 @@ _AROUND = 40
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">", "copied": "+"}
 
 
-def difference_lines(diff: PassDiff) -> list[str]:
-    """The difference as lines of text; equal edits are one line, long lists are cut and counted."""
+def difference_lines(diff: PassDiff, *, most: int = _MAX_LINES, renames: bool = True) -> list[str]:
+    """The difference as lines of text; equal edits are one line, long lists are cut and counted.
+
+    At most `most` lines tell of one computation; those of mere `renames` may be left to the totals.
+    """
     totals = diff.totals
     differ = totals.computations_changed + totals.computations_added + totals.computations_removed
     lines = [f"{totals.computations_unchanged:,} computations unchanged, {differ:,} differ"]
     lines += _totals(diff)
     for change in diff.computations:
-        lines += ["", _title(change), *_capped(_changes(change))]
+        lines += ["", _title(change), *_capped(_changes(change, renames), most)]
     if diff.cut is not None:
         lines += ["", f"{diff.cut.shown} of {diff.cut.total} shown. {diff.cut.next_step}"]
     return lines
@@ -73,7 +76,7 @@ def _title(change: ComputationChange) -> str:
     return f"{sign} {' -> '.join(names)}  ({', '.join(notes)})"
 
 
-def _changes(change: ComputationChange) -> list[str]:
+def _changes(change: ComputationChange, renames: bool) -> list[str]:
     lines: list[str] = []
     if change.same_in_count:
         names = ", ".join(f"%{name}" for name in change.same_in[:_MAX_NAMES])
@@ -81,8 +84,10 @@ def _changes(change: ComputationChange) -> list[str]:
         lines.append(f"  the same in {change.same_in_count:,} more: {names}{more}")
     for row in change.rows:
         lines += _row(row)
-    lines += [f"  = %{old} -> %{new}" for old, new in change.renames]
-    left_out = change.rows_left_out + change.renamed - len(change.renames)
+    left_out = change.rows_left_out
+    if renames:
+        lines += [f"  = %{old} -> %{new}" for old, new in change.renames]
+        left_out += change.renamed - len(change.renames)
     return [*lines, f"  ... and {left_out:,} more"] if left_out else lines
 
 
@@ -126,7 +131,7 @@ def _differing(side: DiffSide) -> str:
     return f"{side.line}: {before}{side.text[start:end]}{after}"
 
 
-def _capped(lines: list[str]) -> list[str]:
-    if len(lines) <= _MAX_LINES:
+def _capped(lines: list[str], most: int) -> list[str]:
+    if len(lines) <= most:
         return lines
-    return [*lines[:_MAX_LINES], f"  ... and {len(lines) - _MAX_LINES:,} lines more"]
+    return [*lines[:most], f"  ... and {len(lines) - most:,} lines more"]

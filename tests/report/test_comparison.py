@@ -13,7 +13,9 @@ from app.model.comparison import (
     InstructionPlace,
     LoopPair,
     ModulePair,
+    NextPass,
     Parting,
+    PassLists,
     Side,
 )
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
@@ -87,6 +89,34 @@ def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
     assert [row[:3] for row in loops.rows] == [("while.1", "-", "4 and ?")]
     assert [row[:4] for row in collectives.rows] == [("all-gather", "while.1", "1", "0")]
     assert "3 small modules made by JAX are equal." in sheet.notes
+
+
+def test_a_side_that_ends_early_is_held_to_no_figures_of_later_texts() -> None:
+    sheet = sheet_of(
+        module(
+            outcome="stopped",
+            passes=PassLists(stops="a"),
+            amounts=(Amount(name="fusion", a=0, b=220),),
+            collectives=(CollectiveSum(opcode="all-gather", count_a=3, count_b=10),),
+            loops=(
+                LoopPair(a="l", b="k", name="while.1", what=("events",), events_b=("peeled",)),
+                LoopPair(b="j", name="while.2", what=("events",), events_b=("created",)),
+            ),
+        )
+    )
+    (section,) = sheet.sections
+    assert [each.rows for each in section.grids] == [(("while.1", "-", "nothing", "peeled"),)]
+    assert dict(section.facts)["figures"].startswith("one side ends early")
+
+
+def test_pipelines_that_part_often_are_told_in_short() -> None:
+    steps = [NextPass(pass_=f"p{k // 2}", a="q", b="r", dump_a=k, dump_b=k) for k in range(14)]
+    (section,) = sheet_of(module(outcome="differ", passes=PassLists(next=tuple(steps)))).sections
+    told = [value for label, value in section.facts if label in ("after", "")]
+    assert told == [
+        *(f"p{k}: a goes on to q, b to r" for k in range(4)),
+        "and so at 3 more passes",
+    ]
 
 
 def test_many_modules_are_cut_and_counted() -> None:
