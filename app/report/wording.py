@@ -111,6 +111,8 @@ _MULTILINE = frozenset({"message", "text", "why", "detail"})
 _WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\[A-Za-z0-9]")
 
 # `module_0000.jit_train.0071.collective-optimizations.after_X.before_Y.txt`
+# xla/service/hlo_pass_pipeline.cc
+_PIPELINE_START = "pipeline-start"
 _POINT = re.compile(r"(?:before|after)_[A-Za-z_]+$")
 _STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
 
@@ -264,7 +266,12 @@ def pass_number(dump: Dump) -> str:
 
 
 def pass_label(dump: Dump) -> str:
-    """What wrote a text: the pass, or the point of the compile where no pass did."""
+    """What wrote a text: the pass, or the point of the compile where no pass did.
+
+    A pipeline writes a text at its start, before any of its passes, and names no pass in it.
+    """
+    if dump.after == _PIPELINE_START:
+        return f"start of {dump.pipeline or 'a pipeline'}"
     if dump.after:
         return dump.after
     name = file_name(dump.file)

@@ -52,7 +52,7 @@ def lead(texts: list[tuple[str, str, str]], at: int, kind: StageKind = "made") -
         pytest.param(
             [START, SPMD, CLEANUP],
             2,
-            "First seen in the text 0002 pipeline-start; which pass made it is not known.",
+            "First seen in the text 0002 start of spmd-cleanup; which pass made it is not known.",
             id="a pass whose text was never written",
         ),
         pytest.param(

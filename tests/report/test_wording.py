@@ -109,6 +109,18 @@ def test_passes_are_named_by_number_and_pass(file: str, after: str | None, words
     assert numbered_pass(Dump(index=0, file=file, bytes=1, after=after)) == words
 
 
+@pytest.mark.parametrize(
+    ("pipeline", "words"),
+    [("simplification", "0071 start of simplification"), (None, "0071 start of a pipeline")],
+)
+def test_the_first_text_of_a_pipeline_is_named_as_its_start(
+    pipeline: str | None, words: str
+) -> None:
+    file = "d/module_0000.jit_f.0071.simplification.after_pipeline-start.before_dce.txt"
+    dump = Dump(index=0, file=file, bytes=1, pipeline=pipeline, after="pipeline-start")
+    assert numbered_pass(dump) == words
+
+
 def test_counts_and_lists() -> None:
     assert counted(1, "loop") == "1 loop"
     assert counted(10_000, "loop") == "10,000 loops"
