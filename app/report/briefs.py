@@ -14,7 +14,7 @@ from app.model.source import Source
 from app.report.brief_views import LineBrief, MemoryBrief, ProgramBrief, ShareBrief
 from app.report.loops import loop_anchors
 from app.report.memory_drawing import CANVASES, Band, curve_drawing
-from app.report.page import rows_of
+from app.report.rows import rows_of
 from app.report.verdict import main_module, module_labels
 from app.report.wording import (
     counted,
@@ -26,8 +26,8 @@ from app.report.wording import (
 )
 
 _MOST_MODULES = 6
-_MOST_SHARES = 8
-_FIRST_LINES = 15
+_MOST_SHARES = 5
+_FIRST_LINES = 6
 
 
 def memory_briefs(report: Report, server: str) -> tuple[MemoryBrief, ...]:

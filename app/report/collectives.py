@@ -24,8 +24,8 @@ from app.report.graph import OptionView
 from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
-from app.report.page import Rows, rows_of
 from app.report.program_facts import axes_text, line_text, runs_text, total_text
+from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
 from app.report.wording import counted, cut_list, legible, size_text

@@ -6,7 +6,7 @@ shown of a culprit or a line of evidence is taken from the finding itself and th
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
@@ -16,13 +16,12 @@ from app.report.page import (
     EvidenceLine,
     EvidenceView,
     FindingView,
-    Rows,
     RuledOutView,
     SourceLineView,
     UpstreamView,
     WorkaroundView,
-    rows_of,
 )
+from app.report.rows import Rows, rows_of
 from app.report.verdict import ranked_findings
 from app.report.wording import (
     CONFIDENCE_WORDS,
@@ -40,6 +39,9 @@ TextLinks = Mapping[str, str]
 MAX_FINDINGS = 60
 FIRST_FINDINGS = 10
 MAX_LISTED = 50
+# What the leading finding shows of each at once, and what any other does.
+_LEADING_FIRST = 3
+_OTHER_FIRST = 1
 
 # A reference to a thread, as the tables of fixes write it: `openxla/xla#14332`.
 _THREAD = re.compile(r"([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100})#(\d{1,9})")
@@ -68,7 +70,15 @@ def finding_views(
         _finding_view(position, finding, passes, source_lines, outside_links, text_links, server)
         for position, finding in enumerate(findings[:MAX_FINDINGS])
     )
-    return rows_of(views, total=len(findings), first=FIRST_FINDINGS, most=MAX_FINDINGS)
+    first = min(FIRST_FINDINGS, _weighty(findings))
+    return rows_of(views, total=len(findings), first=first, most=MAX_FINDINGS)
+
+
+def _weighty(findings: Sequence[Finding]) -> int:
+    """How many are read at once: beside an error or a warning, notes wait to be asked for."""
+    if not findings or findings[0].severity == "note":
+        return len(findings)
+    return sum(finding.severity != "note" for finding in findings)
 
 
 def _finding_view(
@@ -80,6 +90,9 @@ def _finding_view(
     text_links: TextLinks,
     server: str,
 ) -> FindingView:
+    first = _OTHER_FIRST if position else _LEADING_FIRST
+    evidence = finding.evidence[:MAX_LISTED]
+    more_evidence = evidence[first:]
     return FindingView(
         anchor=f"finding-{position + 1}",
         rule=finding.rule,
@@ -92,10 +105,12 @@ def _finding_view(
         paragraphs=tuple(part for part in finding.message.split("\n") if part.strip()),
         culprits=rows_of(
             tuple(_culprit_view(item, passes, source_lines, server) for item in finding.culprits),
-            first=MAX_LISTED,
+            first=first,
             most=MAX_LISTED,
         ),
-        evidence=_evidence_views(finding.evidence, text_links),
+        evidence=_evidence_views(evidence[:first], text_links),
+        more_evidence=_evidence_views(more_evidence, text_links),
+        more_evidence_label=f"Show {len(more_evidence):,} more",
         evidence_note=more_text(len(finding.evidence) - MAX_LISTED),
         ruled_out=tuple(
             RuledOutView(

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from app.analysis.passes import ChangedBy
 from app.model.report import Module, Report
 from app.report.html import page_environment
+from app.report.keys import KeyView
 from app.report.passes import passes_behind
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
@@ -25,6 +26,11 @@ _WORDS: dict[StageKind, str] = {
     "changed": "changed",
     "renamed": "renamed, from",
 }
+_KEYS = (
+    KeyView("n p", "next or previous pass that did something to it"),
+    KeyView("Enter", "both texts side by side, at the instruction"),
+    KeyView("?", "this help"),
+)
 _ENDINGS: dict[Ending, str] = {
     "made": "",
     "first_text": "It stands in the first text already: the program was traced with it.",
@@ -69,6 +75,7 @@ class HistoryPage:
     graph_href: str
     stages: tuple[StageView, ...]
     ending: str
+    keys: tuple[KeyView, ...]
 
 
 def history_href(report: str, module: str, text: int, computation: str, instruction: str) -> str:
@@ -112,6 +119,7 @@ def _page_of(report: Report, place: HistoryPlace, history: InstructionHistory) -
         graph_href=f"{place.report}/graph?{urlencode(query, errors='replace')}",
         stages=stages,
         ending=_ENDINGS[history.ending],
+        keys=_KEYS,
     )
 
 

@@ -23,7 +23,14 @@ from app.report.charts import pass_figure
 from app.report.event_diffs import EventDiff, event_diff_views
 from app.report.experiments import replay_view
 from app.report.findings import finding_views
-from app.report.inventory import coverage_view, environment_view, folded_modules, module_views
+from app.report.inventory import (
+    coverage_view,
+    environment_view,
+    folded_modules,
+    module_views,
+    modules_told,
+)
+from app.report.keys import KeyView
 from app.report.lanes import lanes_view
 from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
 from app.report.markdown import markdown_of
@@ -36,6 +43,11 @@ from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
 
+_KEYS = (
+    KeyView("n p", "next or previous finding, folded ones too"),
+    KeyView("Tab Enter", "from link to link, and open one"),
+    KeyView("?", "this help"),
+)
 _MAX_TIMELINES = 6
 _MAX_READABLE = 200
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
@@ -135,12 +147,14 @@ def page_of(
         event_diffs=event_diff_views(report, diffs),
         replay=replay_view(shown.replay) if shown.replay else None,
         modules=module_views(shown),
+        modules_told=modules_told(shown),
         folded_modules=folded_modules(shown),
         coverage=coverage_view(shown.coverage),
         environment=environment_view(shown.environment),
         json_href=links.json,
         markdown_href=links.markdown,
         offline_href=links.offline,
+        keys=() if offline else _KEYS,
         data={
             "markdown": markdown_of(shown),
             "thread": thread_of(shown),

@@ -6,11 +6,10 @@ from app.report.page import (
     EnvironmentView,
     FoldedModules,
     ModuleView,
-    Rows,
     SkippedView,
     UnparsedView,
-    rows_of,
 )
+from app.report.rows import Rows, rows_of
 from app.report.verdict import releases_text, target_text
 from app.report.wording import counted, file_name, size_text
 
@@ -25,6 +24,12 @@ def module_views(report: Report) -> Rows[ModuleView]:
     return rows_of(
         tuple(_module_view(module) for module in report.modules if module.role == "user")
     )
+
+
+def modules_told(report: Report) -> str:
+    """How many there are, and of what size."""
+    size = sum(dump.bytes for module in report.modules for dump in module.dumps)
+    return f"{len(report.modules):,}, {size_text(size)} of text"
 
 
 def folded_modules(report: Report) -> tuple[FoldedModules, ...]:
@@ -56,6 +61,7 @@ def _module_view(module: Module) -> ModuleView:
 def coverage_view(coverage: Coverage) -> CoverageView:
     """How much of the input was read and understood."""
     kinds = ", ".join(f"{kind} {number:,}" for kind, number in sorted(coverage.kinds.items()))
+    is_complete = not coverage.unparsed_lines and not coverage.skipped_count
     facts = [
         ("Files", f"{coverage.files:,} ({kinds})" if kinds else f"{coverage.files:,}"),
         ("Bytes", size_text(coverage.bytes)),
@@ -64,9 +70,11 @@ def coverage_view(coverage: Coverage) -> CoverageView:
         ("Not understood", counted(coverage.unparsed_lines, "line")),
         ("Left out or read in part", counted(coverage.skipped_count, "file")),
     ]
+    understood = "all of it understood" if is_complete else "not all of it understood"
     return CoverageView(
+        told=f"{counted(coverage.files, 'file')}, {size_text(coverage.bytes)}, {understood}",
         facts=tuple(facts),
-        complete=not coverage.unparsed_lines and not coverage.skipped_count,
+        complete=is_complete,
         remarks=coverage.remarks,
         skipped=rows_of(
             tuple(
@@ -97,13 +105,17 @@ def coverage_view(coverage: Coverage) -> CoverageView:
 def environment_view(environment: Environment) -> EnvironmentView:
     """Where the program was compiled, as far as the files say."""
     jaxlib = environment.jaxlib
+    releases = releases_text(jaxlib.releases)
+    target = target_text(environment)
     facts = [
-        ("jaxlib", releases_text(jaxlib.releases) or "unknown"),
+        ("jaxlib", releases or "unknown"),
         ("How that is known", jaxlib.how),
-        ("Target", target_text(environment) or "unknown"),
+        ("Target", target or "unknown"),
         ("Flags from", ", ".join(environment.flags_from)),
     ]
+    known = counted(len(environment.flags), "flag") if environment.flags else "flags not known"
     return EnvironmentView(
+        told=", ".join(filter(None, (releases and f"jaxlib {releases}", target, known))),
         facts=tuple((label, value) for label, value in facts if value),
         flags=rows_of(tuple(sorted(environment.flags.items()))),
     )

@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.collectives_drawing import is_scheduled
 from app.report.lanes import nested_order
-from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView, Rows, rows_of
+from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView
 from app.report.program_facts import axes_text, heaviest, line_text, runs_text, total_text
+from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.wording import (
     EVENT_GROUPS,
@@ -29,6 +30,7 @@ from app.report.wording import (
 
 MAX_LOOPS = 200
 FIRST_LOOPS = 40
+FIRST_COLLECTIVES = 6
 MAX_EVENTS = 100
 
 # The detail of such an event: `12 -> 11`.
@@ -209,7 +211,8 @@ def collective_views(report: Report) -> Rows[CollectiveView]:
         tuple(
             _collective_view(item, modules, loops, several, scheduled=item.module in scheduled)
             for item in ordered
-        )
+        ),
+        first=FIRST_COLLECTIVES,
     )
 
 
@@ -267,6 +270,6 @@ def collective_sums(report: Report) -> tuple[CollectiveSum, ...]:
         numbers[collective.opcode] += 1
         sizes[collective.opcode] += collective.bytes
     return tuple(
-        CollectiveSum(size=size_text(size), number=f"in {numbers[opcode]:,} {opcode}")
+        CollectiveSum(size=size_text(size), number=f"in {numbers[opcode]:,} {opcode}, each once")
         for opcode, size in sorted(sizes.items(), key=lambda item: -item[1])
     )

@@ -35,7 +35,7 @@ from app.report.memory_views import (
     SharingView,
 )
 from app.report.memory_words import CLASS_WORDS, PLURALS, classes_of, classes_text
-from app.report.page import rows_of
+from app.report.rows import rows_of
 from app.report.verdict import module_labels
 from app.report.views import view_links
 from app.report.wording import counted, cut_list, legible, place_text, size_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.report.graph import OptionView
 from app.report.keys import KeyView
 from app.report.memory_drawing import CurveDrawing, MapDrawing
-from app.report.page import Rows
+from app.report.rows import Rows
 from app.report.views import ViewLink
 
 

@@ -6,60 +6,16 @@ Attributes named `href` are addresses inside the page (`#compare/0/5/6`) unless 
 """
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from app.report.brief_views import MemoryBrief, ProgramBrief
 from app.report.drawing import CurveView, LanesView, LegendView
 from app.report.event_diffs import EventDiffView
 from app.report.experiments import ReplayView
+from app.report.keys import KeyView
+from app.report.rows import Rows
 from app.report.verdict import Verdict
 from app.report.views import ViewLink
 from app.report.wording import EventGroup
-
-T = TypeVar("T")
-
-FIRST_ROWS = 25
-MAX_ROWS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Rows(Generic[T]):
-    """Rows of a table: `first` are shown at once, `more` when asked for.
-
-    `more_label` is what the button says; `note` says how many rows are not in the page at all.
-    """
-
-    first: tuple[T, ...]
-    more: tuple[T, ...]
-    total: int
-    more_label: str
-    note: str
-
-    def __bool__(self) -> bool:
-        return bool(self.first)
-
-
-def rows_of(
-    items: tuple[T, ...],
-    *,
-    total: int | None = None,
-    first: int = FIRST_ROWS,
-    most: int = MAX_ROWS,
-) -> Rows[T]:
-    """The rows a page shows of `items`, which may itself be a part of `total`."""
-    total = max(len(items), total or 0)
-    shown = items[:most]
-    more = shown[first:]
-    left_out = total - len(shown)
-    return Rows(
-        first=shown[:first],
-        more=more,
-        total=total,
-        more_label=f"Show {len(more):,} more" if more else "",
-        note=f"{left_out:,} of {total:,} are not in this page; the JSON report has those it kept."
-        if left_out
-        else "",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +95,7 @@ class UpstreamView:
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
-    """One finding, its parts in reading order."""
+    """One finding, its parts in reading order; what is `more` is folded."""
 
     anchor: str
     rule: str
@@ -152,6 +108,8 @@ class FindingView:
     paragraphs: tuple[str, ...]
     culprits: Rows[CulpritView]
     evidence: tuple[EvidenceView, ...]
+    more_evidence: tuple[EvidenceView, ...]
+    more_evidence_label: str
     evidence_note: str
     ruled_out: tuple[RuledOutView, ...]
     unknown: tuple[str, ...]
@@ -315,8 +273,9 @@ class UnparsedView:
 
 @dataclass(frozen=True, slots=True)
 class CoverageView:
-    """How much was read and understood."""
+    """How much was read and understood, `told` in a line."""
 
+    told: str
     facts: tuple[tuple[str, str], ...]
     complete: bool
     remarks: tuple[str, ...]
@@ -326,8 +285,9 @@ class CoverageView:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentView:
-    """Where the program was compiled; `flags` are pairs of name and value."""
+    """Where the program was compiled, `told` in a line; `flags` are pairs of name and value."""
 
+    told: str
     facts: tuple[tuple[str, str], ...]
     flags: Rows[tuple[str, str]]
 
@@ -387,10 +347,12 @@ class Page:
     event_diffs: tuple[EventDiffView, ...]
     replay: ReplayView | None
     modules: Rows[ModuleView]
+    modules_told: str
     folded_modules: tuple[FoldedModules, ...]
     coverage: CoverageView
     environment: EnvironmentView
     json_href: str
     markdown_href: str
     offline_href: str
+    keys: tuple[KeyView, ...]
     data: dict[str, object]

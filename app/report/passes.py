@@ -13,7 +13,8 @@ from app.analysis.passes import ChangedBy, changed_by_names
 from app.model.dump import DumpName
 from app.model.report import Dump, Loop, LoopEventKind, Module
 from app.report.drawing import CurveView, LegendView, MarkView, TickView
-from app.report.page import MAX_ROWS, EventView, PassRow, TimelineView, rows_of
+from app.report.page import EventView, PassRow, TimelineView
+from app.report.rows import MAX_ROWS, rows_of
 from app.report.wording import (
     EVENT_GROUPS,
     EVENT_WORDS,

@@ -96,6 +96,8 @@ function openTarget() {
     if (element instanceof HTMLDetailsElement) element.open = true;
     element = element.parentElement;
   }
+  const part = target.querySelector(":scope > details.part");
+  if (part instanceof HTMLDetailsElement) part.open = true;
   target.scrollIntoView();
 }
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from app.report.html import PageLinks, page_of, report_page
-from app.report.page import MAX_ROWS
+from app.report.rows import MAX_ROWS
 from app.settings import static_dir
 from report import builders
 
@@ -100,7 +100,9 @@ def test_scripts_are_the_projects_own_and_data_cannot_leave_its_element(offline:
 
 def test_offline_page_names_no_outside_address() -> None:
     html = report_page(builders.crash_report(), offline=True)
-    assert re.findall(r"(?:https?:)?//[a-z0-9]", html.lower()) == []
+    # A digest of the policy may hold two slashes.
+    shown = re.sub(r"sha256-[\w+/=]+", "", html)
+    assert re.findall(r"(?:https?:)?//[a-z0-9]", shown.lower()) == []
     assert "url(" not in html
     assert "@import" not in html
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)

@@ -34,6 +34,7 @@ REPORT_TEMPLATES = {
     "_shape.html",
     "_rows.html",
     "_views.html",
+    "_keys.html",
     "_memory_brief.html",
     "_memory_curve.html",
     "_source_brief.html",

@@ -14,7 +14,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 SCHEMES = ("light", "dark")
 CHOSEN = f"file={PROGRAM}&line=7"
-VIEWS = ("", "memory", "source", f"source?{CHOSEN}", f"source?{CHOSEN}&pass=0")
+VIEWS = (
+    "",
+    "history?text=1&computation=body&instruction=sum",
+    "memory",
+    "source",
+    f"source?{CHOSEN}",
+    f"source?{CHOSEN}&pass=0",
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +119,13 @@ def test_lines_are_opened_by_keys_and_found_again(visit: Callable[..., Page], re
 
 
 @pytest.mark.parametrize(
-    "view", ["passes", "diff", "loops", "collectives", "source", "memory", "graph"]
+    "view", ["", "passes", "diff", "loops", "collectives", "source", "memory", "graph"]
 )
 def test_a_question_mark_tells_the_keys_of_a_view(
     visit: Callable[..., Page], report: str, view: str
 ) -> None:
     page = visit()
-    page.goto(f"{report}/{view}")
+    page.goto(f"{report}/{view}".rstrip("/"))
     expect(page.locator("#keys-button")).to_be_visible()
     page.keyboard.press("?")
     expect(page.locator("#keys dt").first).to_be_visible()
@@ -152,6 +159,10 @@ def test_the_past_of_a_collective_is_one_click_away(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert barriers(page) == []
     assert hidden_scripts(page) == 0
+    page.keyboard.press("n")
+    expect(page.locator("[data-step]").first).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("#keys dt").first).to_be_visible()
 
 
 def test_a_report_is_printed_at_the_width_of_the_paper(
