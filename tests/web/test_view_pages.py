@@ -13,10 +13,10 @@ from web.visiting import Server, report_on
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 SCHEMES = ("light", "dark")
+PAST = "history?text=1&computation=main&instruction=w"
 CHOSEN = f"file={PROGRAM}&line=7"
 VIEWS = (
     "",
-    "history?text=1&computation=body&instruction=sum",
     "memory",
     "source",
     f"source?{CHOSEN}",
@@ -34,7 +34,7 @@ def hidden_scripts(page: Page) -> int:
     return page.locator("script:not([src]):not([type='application/json']), main b").count()
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", [*VIEWS, PAST])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_view_fits_and_keeps_nobody_out(
@@ -159,6 +159,11 @@ def test_the_past_of_a_collective_is_one_click_away(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert barriers(page) == []
     assert hidden_scripts(page) == 0
+
+
+def test_keys_step_through_the_past(visit: Callable[..., Page], report: str) -> None:
+    page = visit()
+    page.goto(f"{report}/{PAST}")
     page.keyboard.press("n")
     expect(page.locator("[data-step]").first).to_be_focused()
     page.keyboard.press("?")
