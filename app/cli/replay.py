@@ -20,11 +20,13 @@ from app.model.experiments import Replay
 from app.model.report import Report
 from app.replay.bisecting import Bisection
 from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.releases import ReleaseTable
 from app.replay.session import Examine, Plan, Session
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
 from app.report.html import report_page
 from app.report.markdown import report_markdown
+from app.report.releases_tried import span_words
 from app.report.terminal_experiments import print_replay
 from app.report.wording import legible
 from app.service import Question, examine
@@ -153,9 +155,10 @@ def _act(arguments: argparse.Namespace, session: Session) -> int:
 
 def _replay(arguments: argparse.Namespace, session: Session) -> int:
     attempt = session.compile(Path(arguments.keep) if arguments.keep else None)
-    _print_attempt(attempt, session.signature)
+    _print_attempt(attempt, session)
     if arguments.json:
-        write_json(arguments.json, asdict(attempt))
+        same = session.same and msgspec.to_builtins(session.same)
+        write_json(arguments.json, asdict(attempt) | {"same": same})
     if attempt.kind == Kind.TIME:
         return _TIMED_OUT
     return int(attempt.kind != Kind.COMPILES)
@@ -176,7 +179,7 @@ def _reduce(arguments: argparse.Namespace, session: Session) -> int:
     found = session.reduce(arguments.out, lambda kind, size: complain(f"{size} left: {kind}"))
     if found is None:
         attempt = session.compile()
-        _print_attempt(attempt, session.signature)
+        _print_attempt(attempt, session)
         print("nothing to reduce: the failure does not come back")
         return int(attempt.kind != Kind.COMPILES)
     write_output(arguments.out, found.text.encode("utf-8", "surrogateescape"))
@@ -188,10 +191,9 @@ def _reduce(arguments: argparse.Namespace, session: Session) -> int:
 def _releases(arguments: argparse.Namespace, session: Session) -> int:
     """Every installed release; the failure is the log's, or that of the release chosen."""
     table = session.try_releases()
-    print(f"first bad: {table.first_bad or 'none'}; first good after: {table.first_good or 'none'}")
-    print("(of the releases installed: hloscope replay --list)")
+    complain("tried are the releases installed; hloscope replay --install R adds one")
     if arguments.json and not arguments.prove:
-        write_json(arguments.json, [asdict(row) for row in table.rows])
+        write_json(arguments.json, _releases_as_json(table, session))
     return int(bool(table.bad))
 
 
@@ -245,12 +247,14 @@ def _tell(name: str, attempt: Attempt) -> None:
     complain(f"{attempt.seconds:6.1f} s  {attempt.kind.value:16} {name}")
 
 
-def _print_attempt(attempt: Attempt, signature: str) -> None:
+def _print_attempt(attempt: Attempt, session: Session) -> None:
     print(f"{attempt.kind.value} ({attempt.seconds:.1f} s)")
     if attempt.words:
         print(f"  {_safe(attempt.words)}")
-    if attempt.kind == Kind.ANOTHER and signature:
-        print(f"  looked for: {_safe(signature)}")
+    if attempt.kind == Kind.ANOTHER and session.signature:
+        print(f"  looked for: {_safe(session.signature)}")
+    if attempt.kind == Kind.SAME and session.same:
+        print(f"  {session.same.confidence}: {_safe(session.same.how)}")
 
 
 def _print_bisection(found: Bisection) -> None:
@@ -271,6 +275,7 @@ def _bisection_as_json(found: Bisection, session: Session) -> dict[str, object]:
         "schema_version": 1,
         "release": session.tool.release,
         "signature": found.signature,
+        "same": session.same and msgspec.to_builtins(session.same),
         "baseline": asdict(found.baseline),
         "cures": found.cures,
         "irrelevant": found.irrelevant,
@@ -282,6 +287,20 @@ def _bisection_as_json(found: Bisection, session: Session) -> dict[str, object]:
             for r in found.results
         ],
         "experiments": [msgspec.to_builtins(each) for each in replay.experiments] if replay else [],
+    }
+
+
+def _releases_as_json(table: ReleaseTable, session: Session) -> dict[str, object]:
+    replay = session.report.replay
+    span = replay.releases if replay else None
+    return {
+        "schema_version": 1,
+        "release": session.tool.release,
+        "signature": session.signature,
+        "same": session.same and msgspec.to_builtins(session.same),
+        "releases": span and msgspec.to_builtins(span),
+        "words": span_words(span) if span else (),
+        "rows": [asdict(row) for row in table.rows],
     }
 
 

@@ -16,11 +16,19 @@ Outcome = Literal[
     "out of memory",
     "out of disk",
     "refused",
+    "interrupted",
     "not tried",
 ]
 
 Question = Literal["baseline", "flags", "passes", "releases", "workaround"]
 """What a compile was to answer."""
+
+
+class Sameness(Struct, frozen=True, kw_only=True):
+    """How sure it is that what is called the same signature is the failure of the run, and why."""
+
+    confidence: Literal["certain", "likely", "possible"]
+    how: str
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -59,6 +67,28 @@ class Experiment(Struct, frozen=True, kw_only=True):
     effects: Effects | None = None
 
 
+class ReleaseSpan(Struct, frozen=True, kw_only=True):
+    """Where the failure came and went among the releases `tried`, oldest first.
+
+    `first_bad_of_tried` is not the release that brought the failure where some were not tried
+    between it and `good_before`, the newest older one that compiles: `not_tried_before` names them,
+    `no_answer_before` those that were tried and neither compile nor fail so. The fields of
+    `first_good_after` mean the same for the way out. `good_between` compile though a later one
+    fails. None: there is none among those tried.
+    """
+
+    tried: tuple[str, ...]
+    first_bad_of_tried: str | None = None
+    good_before: str | None = None
+    not_tried_before: tuple[str, ...] = ()
+    no_answer_before: tuple[str, ...] = ()
+    last_bad_of_tried: str | None = None
+    first_good_after: str | None = None
+    not_tried_after: tuple[str, ...] = ()
+    no_answer_after: tuple[str, ...] = ()
+    good_between: tuple[str, ...] = ()
+
+
 class ReducedModule(Struct, frozen=True, kw_only=True):
     """A small module with the same failure, as text that XLA takes."""
 
@@ -70,6 +100,18 @@ class ReducedModule(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...] = ()
 
 
+class InferredFlag(Struct, frozen=True, kw_only=True):
+    """A flag taken for one of the run, where nothing states the run's.
+
+    `why` says what implies it; `others` are flags of which each would explain the same, so that one
+    of all of them was on, and which one is not known.
+    """
+
+    flag: str
+    why: str
+    others: tuple[str, ...] = ()
+
+
 class Replay(Struct, frozen=True, kw_only=True):
     """What recompiling one module of the dump has shown.
 
@@ -77,12 +119,16 @@ class Replay(Struct, frozen=True, kw_only=True):
     device it was compiled for. `flags_known` is false where the run's flags are not known, so that
     defaults were used. `needed` are flags with which alone the failure stays, `together` changes
     that cure only together; None where that was not searched. `remarks` say what could not be done.
+    `same` says how sure it is that the same signature is the same failure; None where none came.
+    `releases` says where it came and went among those tried, `inferred` which flags the dump's
+    passes imply, and why.
     """
 
     module: str
     file: str
     release: str
     signature: str = ""
+    same: Sameness | None = None
     target: str = ""
     flags: tuple[str, ...] = ()
     flags_known: bool = True
@@ -90,4 +136,6 @@ class Replay(Struct, frozen=True, kw_only=True):
     needed: tuple[str, ...] | None = None
     together: tuple[str, ...] | None = None
     reduced: ReducedModule | None = None
+    releases: ReleaseSpan | None = None
+    inferred: tuple[InferredFlag, ...] = ()
     remarks: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ nothing is tried twice here.
 import json
 import os
 import re
+import signal
 import tempfile
 import threading
 import time
@@ -19,8 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import NotFound
+from app.ingest.conditions import mask
 from app.ingest.log import read_log
 from app.knowledge.flags import flag_known_in
+from app.model.dump import CheckFailure
+from app.replay.sameness import crash_signature
 from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain
 from app.sandbox import Ending, Limits, run_child
@@ -48,6 +52,8 @@ _NO_MEMORY = (
     "Cannot allocate memory",
     "LLVM ERROR: out of memory",
 )
+# Sent by the system or somebody, never raised by what a module does.
+_FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
 _UNKNOWN_FLAG = "Unknown flag"
 # Flags that its own library reads, from a variable of its own.
 _OF_LIBTPU = ("--xla_tpu_", "--xla_jf_", "--xla_sc_", "--xla_vf_", "--xla_msa_")
@@ -72,6 +78,7 @@ class Kind(StrEnum):
     MEMORY = "out of memory"
     DISK = "out of disk"
     REFUSED = "refused"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +204,10 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
     if stage == "prepare":
         return Kind.REFUSED, "", error[:_MOST_WORDS]
     failures = read_log(f"{log}\n{error}\n", name="replay").failures
+    if not stage and (why := _interruption(ended, failures)):
+        return Kind.INTERRUPTED, "", why
     if not failures:
-        ending = f"signal {ended.signal}" if ended.signal else ended.ending.value
-        return Kind.ANOTHER, ended.ending.value, error[:_MOST_WORDS] or f"it ended with {ending}"
+        return _without_words(ended, error)
     found = next((f for f in failures if f.signature == signature), failures[0])
     kind = Kind.SAME if found.signature == signature else Kind.ANOTHER
     why = next((why for words, why in _REFUSALS.items() if words in log + error), None)
@@ -207,6 +215,28 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
         return Kind.REFUSED, "", why
     place = f"{found.file}:{found.line}: " if found.file and found.line else ""
     return kind, found.signature, f"{place}{found.text}"[:_MOST_WORDS]
+
+
+def _interruption(ended: Ended, failures: Sequence[CheckFailure]) -> str:
+    """Why a process that left no result gives no answer; "" where XLA ended it."""
+    if ended.signal in _FROM_OUTSIDE:
+        name = signal.Signals(ended.signal).name
+        return f"its process was ended from outside ({name}): this says nothing of the module"
+    if ended.signal is None and all(failure.kind == "python" for failure in failures):
+        # The script gives every error of XLA's a result: this is one of hloscope or its Python.
+        last = ended.log.strip().rpartition("\n")[2]
+        return f"the process that compiles failed itself: {last[:_MOST_WORDS] or 'it said nothing'}"
+    return ""
+
+
+def _without_words(ended: Ended, error: str) -> tuple[Kind, str, str]:
+    if error or ended.signal is None:
+        return Kind.ANOTHER, f"error::{mask(error)}", error[:_MOST_WORDS]
+    try:
+        name = signal.Signals(ended.signal).name
+    except ValueError:
+        name = f"SIG{ended.signal}"
+    return Kind.ANOTHER, crash_signature(name), f"it ended with {name}, without a word"
 
 
 def _run(

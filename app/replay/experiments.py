@@ -3,7 +3,8 @@
 Each answer is kept in a file named after the content of all that decides it (module, counts,
 target, release, flags, the failure looked for, the scripts that compile, the version that reads
 their logs), so a bisection that was broken off goes on where it was. What ran out of time,
-memory or disk, or was refused, is not kept: another machine, or a new environment, may do it.
+memory or disk, was refused or interrupted, is not kept: another machine, or a new environment, may
+do it. Nor is an answer between whose question and itself the scripts changed.
 """
 
 import dataclasses
@@ -22,6 +23,7 @@ import msgspec
 
 from app.model.experiments import Effects
 from app.replay.compiling import OWN_TARGET, Attempt, Kind, flags_for
+from app.replay.sameness import is_same
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject
 
@@ -31,7 +33,20 @@ Told = Callable[[str, Attempt], None]
 Weigh = Callable[[Subject, Flags], Effects | None]
 """Compiles once more, keeping the dump, and has it analysed; None where that gives nothing."""
 
-_NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.DISK, Kind.REFUSED)
+_NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.DISK, Kind.REFUSED, Kind.INTERRUPTED)
+# What compiles, and what reads the log of it.
+_SCRIPTS = (
+    "compile_with_jax.py",
+    "stand_in_driver.c",
+    "h100.pbtxt",
+    "starting.py",
+    "compiling.py",
+    "silent.py",
+)
+_CHANGED = Attempt(
+    Kind.INTERRUPTED,
+    words="hloscope was changed while it compiled, so this is no answer; ask again",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,6 +101,7 @@ class Laboratory:
         self._signature = signature
         self._told = told
         self._weigh = weigh
+        self._scripts = _digest_of_scripts()
 
     def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
         """Try them, as many at once as may be; the results stand in the order given."""
@@ -103,8 +119,9 @@ class Laboratory:
         if attempt is None:
             if time.monotonic() > self._deadline:
                 raise OutOfBudget
-            attempt = self._compile(variant.subject, variant.flags)
-            self.compiled += 1
+            attempt = self._compiled(variant)
+            if attempt.kind == Kind.INTERRUPTED:
+                attempt = self._compiled(variant)
             if attempt.kind not in _NOT_KEPT:
                 _write(kept, attempt)
         attempt = self._with_own_drops(attempt, variant)
@@ -125,6 +142,13 @@ class Laboratory:
         if found is not None:
             _put(kept, msgspec.json.encode(found))
         return found
+
+    def _compiled(self, variant: Variant) -> Attempt:
+        attempt = self._compile(variant.subject, variant.flags)
+        self.compiled += 1
+        if _digest_of_scripts() != self._scripts:
+            return dataclasses.replace(_CHANGED, seconds=attempt.seconds)
+        return attempt
 
     def _result(self, variant: Variant) -> Result:
         try:
@@ -151,7 +175,7 @@ class Laboratory:
             subject.backend,
             subject.target,
             self._signature,
-            _digest_of_scripts(),
+            self._scripts,
             metadata.version("hloscope"),
         )
         return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
@@ -161,8 +185,8 @@ def compared(attempt: Attempt, signature: str) -> Attempt:
     """The attempt as one who looks for `signature` calls it; a kept answer knows no such wish."""
     if attempt.kind not in (Kind.SAME, Kind.ANOTHER):
         return attempt
-    is_same = bool(signature) and attempt.signature == signature
-    return dataclasses.replace(attempt, kind=Kind.SAME if is_same else Kind.ANOTHER)
+    kind = Kind.SAME if is_same(attempt.signature, signature) else Kind.ANOTHER
+    return dataclasses.replace(attempt, kind=kind)
 
 
 def _read(path: Path) -> Attempt | None:
@@ -188,5 +212,4 @@ def _put(path: Path, data: bytes) -> None:
 
 def _digest_of_scripts() -> str:
     here = files("app.replay")
-    names = ("compile_with_jax.py", "stand_in_driver.c", "h100.pbtxt")
-    return hashlib.sha256(b"".join(here.joinpath(n).read_bytes() for n in names)).hexdigest()
+    return hashlib.sha256(b"".join(here.joinpath(n).read_bytes() for n in _SCRIPTS)).hexdigest()

@@ -1,7 +1,8 @@
 """The same module and flags under one release after another: where a failure came and went.
 
 Given a laboratory per release; gives one row a release, oldest first. Nothing is searched by
-halves: a failure may come, go and come back, and a release takes seconds.
+halves: a failure may come, go and come back, and a release takes seconds. What the rows mean, and
+which releases were not tried, is told by `app.report.releases_tried`.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +25,7 @@ class ReleaseRow:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTable:
-    """The rows, oldest release first, and between which neighbours of them the failure changes.
-
-    `first_bad` is None where no release fails so; `first_good` is the first release after the last
-    bad one where the module compiles, None where none does.
-    """
+    """The rows, oldest release first."""
 
     rows: tuple[ReleaseRow, ...]
 
@@ -36,22 +33,6 @@ class ReleaseTable:
     def bad(self) -> tuple[str, ...]:
         """The releases with the failure looked for."""
         return tuple(r.release for r in self.rows if r.attempt and r.attempt.kind == Kind.SAME)
-
-    @property
-    def first_bad(self) -> str | None:
-        """The oldest release tried that has the failure."""
-        return next(iter(self.bad), None)
-
-    @property
-    def first_good(self) -> str | None:
-        """The first release after the last bad one with which the module compiles."""
-        if not self.bad:
-            return None
-        last = release_key(self.bad[-1])
-        later = (r for r in self.rows if release_key(r.release) > last)
-        return next(
-            (r.release for r in later if r.attempt and r.attempt.kind == Kind.COMPILES), None
-        )
 
 
 def try_releases(

@@ -14,21 +14,33 @@ import msgspec
 
 from app.errors import InputError, UsageError
 from app.model.dump import DumpContents, ModuleHistory
-from app.model.experiments import Effects, Experiment, Question, ReducedModule, Replay
+from app.model.experiments import (
+    Effects,
+    Experiment,
+    InferredFlag,
+    Question,
+    ReducedModule,
+    Replay,
+    Sameness,
+)
 from app.model.report import Report
-from app.replay.bisecting import Bisection, bisect_flags, bisect_passes, reproduce
+from app.replay.bisecting import Bisection, bisect_flags, bisect_passes
 from app.replay.compiling import Attempt, Budget, Kind, compile_once
 from app.replay.effects import effects_of
 from app.replay.experiments import Flags, Laboratory, Result, Told, Variant, compared
-from app.replay.implied import implied_flags, untimed_flags
-from app.replay.passes import names_in_folder, names_of_history, suspect_passes
+from app.replay.implied import inferred_flags, untimed_flags
+from app.replay.passes import last_pass, names_in_folder, names_of_history, suspect_passes
 from app.replay.proving import prove
 from app.replay.recording import BASELINE, DEFAULTS, IMPLIED, experiment_of, reduced_module
 from app.replay.reduction import ProgramLine, Reduction, reduce_module
+from app.replay.reference import FEWEST_TEXTS, Reference
 from app.replay.releases import ReleaseTable, try_releases
+from app.replay.sameness import is_wordless, with_last_pass
 from app.replay.search import OutOfBudget
+from app.replay.silent import compile_telling, compile_to_the_last_pass
 from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain, installed, toolchain
+from app.report.releases_tried import span_of
 from hlo_parser import parse_module
 
 Examine = Callable[[Path, str], tuple[Report, DumpContents | None]]
@@ -37,8 +49,6 @@ Examine = Callable[[Path, str], tuple[Report, DumpContents | None]]
 It raises `InputError` for a folder that holds no dump.
 """
 
-# A dump with fewer texts was made without a filter for passes.
-_FEWEST_TEXTS = 3
 # Each is one more compile and an analysis.
 _MOST_WEIGHED = 8
 
@@ -65,6 +75,7 @@ class _Found:
     together: tuple[str, ...] | None = None
     remarks: list[str] = field(default_factory=list[str])
     reduced: ReducedModule | None = None
+    inferred: tuple[InferredFlag, ...] = ()
 
 
 class Session:
@@ -79,7 +90,6 @@ class Session:
         contents: DumpContents,
         plan: Plan,
     ) -> None:
-        self.signature = report.failure.signature if report.failure else ""
         self.tool = tool
         self.subject = subject
         self._root = root
@@ -90,7 +100,18 @@ class Session:
         self._found = _Found()
         self._flags_known = bool(subject.flags)
         self._name = BASELINE
+        self._reference = Reference(report, self._history, tool.release)
         self.laboratory = self._laboratory_with(tool)
+
+    @property
+    def signature(self) -> str:
+        """The failure looked for: the log's, else the first that a compile showed, else ""."""
+        return self._reference.signature
+
+    @property
+    def same(self) -> Sameness | None:
+        """How sure it is that the failure looked for came back; None where it did not."""
+        return self._reference.same
 
     @property
     def report(self) -> Report:
@@ -101,6 +122,7 @@ class Session:
             file=subject.file,
             release=self.tool.release,
             signature=self.signature,
+            same=self.same,
             target=self._target,
             flags=tuple(f"--{name}={value}" for name, value in subject.flags.items()),
             flags_known=self._flags_known,
@@ -108,6 +130,8 @@ class Session:
             needed=found.needed,
             together=found.together,
             reduced=found.reduced,
+            releases=span_of(found.experiments),
+            inferred=found.inferred,
             remarks=tuple(found.remarks),
         )
         return msgspec.structs.replace(self._report, replay=done)
@@ -119,23 +143,26 @@ class Session:
     def settle_flags(self) -> tuple[Experiment, ...]:
         """Where the run's flags are not known, find some to go on with; what was tried for that.
 
-        The defaults are tried, then what the passes of the dump imply, which are taken for the
-        run's where the failure comes back with them.
+        The defaults are tried, then those that the passes of the dump imply, which are taken for
+        the run's where the failure comes back with them.
         """
         if self._flags_known or self.subject.backend != "GPU":
             return ()
         plain = untimed_flags(self.tool.release)
-        implied = plain | implied_flags(
+        inferred = inferred_flags(
             names_of_history(self._history), self._report.failure, self.tool.release
         )
+        implied = plain | {each.flag: "true" for each in inferred}
         first = len(self._found.experiments)
         for name, flags in ((DEFAULTS, plain), (IMPLIED, implied)):
-            if name == IMPLIED and flags == plain:
-                break
-            attempt, wanted = reproduce(self.laboratory, self.subject, flags, self.signature, name)
+            if name == IMPLIED:
+                if not inferred:
+                    break
+                self._found.inferred = inferred
             subject = replace(self.subject, flags=flags)
+            attempt = self._met(Variant(name, flags, subject))
             self._note("baseline", [Result(Variant(name, flags, subject), attempt)])
-            if name == DEFAULTS or (wanted and attempt.kind == Kind.SAME):
+            if name == DEFAULTS or attempt.kind == Kind.SAME:
                 self.subject, self._name = subject, name
         return tuple(self._found.experiments[first:])
 
@@ -149,9 +176,13 @@ class Session:
             subject,
             subject.flags,
             budget=self._budget,
-            signature=self.signature,
+            signature=self._reference.of_log,
             keep=keep,
         )
+        name = last_pass(names_in_folder(keep / "dump"))
+        if is_wordless(attempt.signature):
+            attempt = replace(attempt, signature=with_last_pass(attempt.signature, name))
+        attempt = self._reference.meet(attempt, _flags_called(self._name), lambda: name)
         self._note("baseline", [Result(Variant(self._name, subject.flags, subject), attempt)])
         return attempt
 
@@ -171,6 +202,7 @@ class Session:
 
     def bisect_flags(self, more: Flags) -> Bisection:
         """Each flag turned or left out, and what `more` adds."""
+        self._baseline()
         found = bisect_flags(
             self.laboratory, self.subject, self.subject.flags, signature=self.signature, more=more
         )
@@ -179,6 +211,7 @@ class Session:
 
     def bisect_passes(self) -> Bisection:
         """Each pass switched off, the likeliest first."""
+        self._baseline()
         found = bisect_passes(
             self.laboratory,
             self.subject,
@@ -192,13 +225,13 @@ class Session:
     def try_releases(self) -> ReleaseTable:
         """Every installed release; the failure is the log's, or that of the session's release."""
         subject = self.subject
-        _, signature = reproduce(self.laboratory, subject, subject.flags, self.signature)
+        self._baseline()
         laboratories = {
             release: self._laboratory_with(toolchain(self._root, release))
             for release in installed(self._root)
         }
         table = try_releases(
-            tuple(laboratories), laboratories.__getitem__, subject, subject.flags, signature
+            tuple(laboratories), laboratories.__getitem__, subject, subject.flags, self.signature
         )
         for row in table.rows:
             result = Result(Variant(row.release, subject.flags, subject), row.attempt)
@@ -214,9 +247,9 @@ class Session:
             UsageError: the module is not understood in full, or fails no more as we print it.
         """
         subject, flags = self.subject, self.subject.flags
-        baseline, signature = reproduce(self.laboratory, subject, flags, self.signature)
-        if baseline.kind != Kind.SAME:
+        if self._baseline().kind != Kind.SAME:
             return None
+        signature = self.signature
 
         def fails(texts: Sequence[bytes]) -> list[bool]:
             subjects = (replace(subject, data=text, form="text") for text in texts)
@@ -257,9 +290,25 @@ class Session:
 
     def _baseline(self) -> Attempt:
         subject = self.subject
-        attempt, _ = reproduce(self.laboratory, subject, subject.flags, self.signature)
-        self._note("baseline", [Result(Variant(self._name, subject.flags, subject), attempt)])
+        variant = Variant(self._name, subject.flags, subject)
+        attempt = self._met(variant)
+        self._note("baseline", [Result(variant, attempt)])
         return attempt
+
+    def _met(self, variant: Variant) -> Attempt:
+        """The module as the run had it, as far as is known; its failure is looked for henceforth.
+
+        Raises:
+            OutOfBudget: the time is up.
+        """
+
+        def ends() -> str:
+            return compile_to_the_last_pass(
+                self.tool, variant.subject, variant.flags, budget=self._budget
+            )[1]
+
+        attempt = self.laboratory.try_one(variant)
+        return self._reference.meet(attempt, _flags_called(variant.name), ends)
 
     def _note_bisection(self, question: Question, found: Bisection) -> None:
         variant = Variant(self._name, self.subject.flags, self.subject)
@@ -294,7 +343,9 @@ class Session:
 
     def _laboratory_with(self, tool: Toolchain) -> Laboratory:
         def compile(subject: Subject, flags: Flags) -> Attempt:
-            return compile_once(tool, subject, flags, budget=self._budget, signature=self.signature)
+            return compile_telling(
+                tool, subject, flags, budget=self._budget, signature=self._reference.of_log
+            )
 
         def weigh(subject: Subject, flags: Flags) -> Effects | None:
             return self._weighed(tool, subject, flags)
@@ -305,7 +356,7 @@ class Session:
             self._root / "answers",
             seconds=self._plan.budget_s,
             jobs=self._plan.jobs,
-            signature=self.signature,
+            signature=self._reference.of_log,
             told=self._plan.told,
             weigh=weigh,
         )
@@ -327,7 +378,7 @@ class Session:
     def _passes(self) -> tuple[str, ...]:
         """Those of the dump; of one without pass files, those of a replay that writes them."""
         names = names_of_history(self._history)
-        if len(names) < _FEWEST_TEXTS:
+        if len(names) < FEWEST_TEXTS:
             with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
                 compile_once(
                     self.tool,
@@ -338,6 +389,10 @@ class Session:
                 )
                 names = names_in_folder(Path(folder) / "dump")
         return suspect_passes(self._report.failure, names)
+
+
+def _flags_called(name: str) -> str:
+    return "the flags of the run" if name == BASELINE else name
 
 
 def blamed_lines(report: Report) -> frozenset[ProgramLine]:

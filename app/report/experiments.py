@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.model.experiments import Effects, Experiment, Replay
+from app.report.releases_tried import span_of, span_words
 from app.report.wording import file_name, operations_text, size_text
 
 _SHOWN_WORDS = 200
@@ -93,10 +94,15 @@ def _lines(replay: Replay) -> Iterable[str]:
     yield f"{replay.file}, compiled again{target} with no GPU, jaxlib {replay.release}."
     if replay.signature:
         yield f"Looked for: {replay.signature}"
+    if replay.same is not None:
+        yield f'What "same signature" means here: {replay.same.how} ({replay.same.confidence}).'
     if not replay.flags_known:
         yield "The flags of the run are not known; these were taken: " + (
             " ".join(replay.flags) or "the defaults of the release"
         )
+    for each in replay.inferred:
+        as_well = f"; {', '.join(each.others)} would explain it as well" if each.others else ""
+        yield f"Inferred and stated nowhere: --{each.flag}=true, for {each.why}{as_well}."
     if replay.needed is not None:
         alone = " ".join(replay.needed) or "none: it fails without any flag"
         yield f"Flags with which alone it fails: {alone}"
@@ -108,12 +114,12 @@ def _lines(replay: Replay) -> Iterable[str]:
 
 def _release_lines(tried: Sequence[Experiment]) -> Iterable[str]:
     """Where the failure came and went, oldest release first; nothing where none was tried."""
-    bad = [number for number, e in enumerate(tried) if e.outcome == "same signature"]
-    if not bad:
+    span = span_of(tried)
+    if span is None:
         return
-    later = [e for e in tried[bad[-1] + 1 :] if e.outcome == "compiles"]
-    first_good = later[0].name if later else "none"
-    yield f"First bad release: {tried[bad[0]].name}; first good one after it: {first_good}."
+    yield from span_words(span)
+    bad = [number for number, e in enumerate(tried) if e.outcome == "same signature"]
+    later = [e for e in tried[bad[-1] + 1 :] if e.outcome == "compiles"] if bad else []
     least = _least_work(tried)
     lean = [e for e in later if _times(e.effects, least) is None]
     if later and lean and lean[0] is not later[0]:
@@ -133,6 +139,9 @@ def _times(effects: Effects | None, least: Effects | None) -> float | None:
 
 def _row(experiment: Experiment, least: Effects | None) -> ExperimentRow:
     effects = experiment.effects
+    is_same = experiment.outcome == "same signature"
+    # How it fails is told once.
+    is_own = experiment.question == "baseline"
     notes = list(effects.remarks) if effects else []
     if (times := _times(effects, least)) is not None:
         notes.insert(0, f"{times:.1f} times the work of the leanest variant here")
@@ -141,7 +150,7 @@ def _row(experiment: Experiment, least: Effects | None) -> ExperimentRow:
     return ExperimentRow(
         name=experiment.name,
         outcome=experiment.outcome,
-        words=experiment.words[:_SHOWN_WORDS] if experiment.outcome != "same signature" else "",
+        words=experiment.words[:_SHOWN_WORDS] if is_own or not is_same else "",
         work=_work(effects),
         collectives=""
         if effects is None

@@ -54,6 +54,9 @@ def test_a_failure_comes_back(root: Path, capsys: pytest.CaptureFixture[str]) ->
     assert replay() == 1
     shown = capsys.readouterr()
     assert shown.out.startswith("same signature")
+    assert (
+        "certain: the same file and condition, which 0.4.34 checks at one place alone" in shown.out
+    )
     assert "1 x 8 devices, GPU" in shown.err
 
 
@@ -104,8 +107,18 @@ def test_workarounds_are_proved(root: Path) -> None:
 
 
 def test_releases_are_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert replay("--bisect", "releases") == 1
-    assert f"first bad: {RELEASE}; first good after: none" in capsys.readouterr().out
+    found = root / "found.json"
+    assert replay("--bisect", "releases", "--json", str(found)) == 1
+    # As wide as the terminal is, it may be broken anywhere.
+    shown = " ".join(capsys.readouterr().out.split())
+    answer = json.loads(found.read_bytes())
+    assert answer["releases"]["first_bad_of_tried"] == RELEASE
+    for words in (
+        f"First bad of the releases tried: {RELEASE}; none older that was tried compiles.",
+        f"First good of the releases tried after {RELEASE}: none.",
+    ):
+        assert words in shown
+        assert words in answer["words"]
 
 
 def test_log_and_dump_are_kept(root: Path) -> None:

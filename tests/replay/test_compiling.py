@@ -1,5 +1,6 @@
 """One compile: each outcome, its words, its limits."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -212,8 +213,27 @@ def test_both_clocks_are_a_time_out(ending: Ending) -> None:
 
 
 def test_a_death_without_words_is_told_by_its_signal() -> None:
-    kind, _, words = judge(Ended(Ending.CRASHED, {}, "", 11), SIGNATURE)
-    assert (kind, words) == (Kind.ANOTHER, "it ended with signal 11")
+    kind, signature, words = judge(Ended(Ending.CRASHED, {}, "", 11), SIGNATURE)
+    assert (kind, signature) == (Kind.ANOTHER, "signal::SIGSEGV")
+    assert words == "it ended with SIGSEGV, without a word"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_process_ended_from_outside_gives_no_answer(tmp_path: Path, number: int) -> None:
+    found = attempt(tmp_path, f"print({CHECK!r}, flush=True); os.kill(os.getpid(), {int(number)})")
+    assert found.kind == Kind.INTERRUPTED
+    assert signal.Signals(number).name in found.words
+
+
+def test_a_fault_of_the_process_that_compiles_is_none_of_the_module(tmp_path: Path) -> None:
+    found = attempt(tmp_path, "import no_such_module_here")
+    assert found.kind == Kind.INTERRUPTED
+    assert "no_such_module_here" in found.words
+
+
+def test_a_result_that_was_written_stands_whatever_ended_the_process(tmp_path: Path) -> None:
+    done = "pathlib.Path(orders['result']).write_text(json.dumps({'stage': 'done'}))"
+    assert attempt(tmp_path, f"{done}; os.kill(os.getpid(), 9)").kind == Kind.COMPILES
 
 
 def test_an_unknown_flag_that_no_table_has_is_refused() -> None:

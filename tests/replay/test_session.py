@@ -1,5 +1,6 @@
 """A session on a sample of the project: what it finds out stands in the report it gives."""
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from app.model.dump import DumpContents
 from app.model.experiments import Effects, Experiment
 from app.model.report import Confidence, Report
 from app.replay.compiling import Attempt
-from app.replay.implied import implied_flags, untimed_flags
+from app.replay.implied import inferred_flags, untimed_flags
 from app.replay.recording import changed_words
 from app.replay.session import Plan, Session, blamed_lines
 from app.replay.subject import subject_of
@@ -133,8 +134,16 @@ def test_lines_that_are_blamed_stay_in_the_reduced_module(
 def test_flags_implied_are_those_that_the_release_has(
     analysis: tuple[Report, DumpContents],
 ) -> None:
-    names = [dump.name for dump in analysis[1].modules[0].dumps]
-    assert implied_flags(names, None, "0.4.28") == {}
+    names = [
+        dataclasses.replace(analysis[1].modules[0].dumps[0].name, after=name)
+        for name in ("collective-pipeliner-forward", "p2p-schedule-preparation", "dce")
+    ]
+    found = inferred_flags(names, None, "0.4.30")
+    (forward,) = found
+    assert forward.why == "the dump has a text from after collective-pipeliner-forward"
+    assert forward.flag == "xla_gpu_enable_pipelined_all_reduce"
+    assert "xla_gpu_enable_pipelined_reduce_scatter" in forward.others
+    assert inferred_flags(names, None, "0.0.1") == ()
     assert "xla_gpu_autotune_level" in untimed_flags("0.4.30")
 
 
@@ -144,9 +153,10 @@ def test_a_pass_that_only_may_have_run_implies_no_flag(
 ) -> None:
     assert analysis[0].failure is not None
     failure = msgspec.structs.replace(analysis[0].failure, confidence=confidence)
-    assert ("xla_gpu_enable_pipelined_all_gather" in implied_flags((), failure, "0.4.30")) is (
-        is_implied
-    )
+    found = inferred_flags((), failure, "0.4.30")
+    flags = ["xla_gpu_enable_pipelined_all_gather"] if is_implied else []
+    assert [each.flag for each in found] == flags
+    assert all("collective-pipeliner-backward (likely)" in each.why for each in found)
 
 
 def test_changes_are_told_with_what_was_left_out() -> None:
