@@ -20,7 +20,8 @@ ENV PATH=/opt/hloscope/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     HLOSCOPE_DATA_DIR=/data \
     HLOSCOPE_LOG_JSON=true
-USER hloscope
+# By number: who asks for a user that is not root must see that it is none.
+USER 10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8765

@@ -1,19 +1,29 @@
 """Dockerfile and compose file: what they name exists, and they hold no secret and open no door.
 
-No container is started here; the processes they describe are, by the tests of stores and workers.
+No container is started here. The processes that they describe are, by their own command lines, with
+the engines of the tests in place of those of the set.
 """
 
 import re
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 
 from app.cli.main import build_parser
 from app.settings import Settings, settings_from_environment
+from engines import BucketServer, Postgres
+from rabbit import Rabbit
+from scale.set import Program, free_port
 from test_locks import locked_names
+from web.asking import small_dump
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -97,7 +107,8 @@ def test_images_are_pinned_and_processes_have_no_rights(compose: dict[str, Any])
             assert re.fullmatch(r"[a-z/]+:\d[\w.-]*", each["image"]), each["image"]
     froms = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
     assert all(re.fullmatch(r"python:3\.11-\S+", image) for image in froms)
-    assert re.search(r"^USER hloscope$", DOCKERFILE, re.MULTILINE)
+    assert re.search(r"^USER 10001$", DOCKERFILE, re.MULTILINE)
+    assert "useradd --system --uid 10001" in DOCKERFILE
 
 
 def test_services_that_are_waited_for_are_there_and_tell_their_health(
@@ -135,3 +146,49 @@ def test_the_image_holds_what_the_extra_needs() -> None:
     names = {re.split(r"[^A-Za-z0-9._-]", item)[0].lower().replace(".", "-") for item in wanted}
     assert {name.replace("_", "-") for name in names} <= locked_names("requirements-scale.lock")
     assert locked_names("requirements.lock") <= locked_names("requirements-scale.lock")
+
+
+@pytest.mark.long
+def test_every_command_line_is_started_by_hand(
+    compose: dict[str, Any], tmp_path: Path, postgres: Postgres, bucket_server: BucketServer
+) -> None:
+    broker, port = Rabbit(), free_port()
+    broker.start()
+    engines = {
+        **bucket_server.keys,
+        "HLOSCOPE_DATABASE_URL": postgres.new_database(),
+        "HLOSCOPE_BLOBS_URL": bucket_server.new_place(),
+        "HLOSCOPE_BROKER_URL": broker.url,
+    }
+    programs: list[Program] = []
+    try:
+        for name, words in commands(compose).items():
+            given = dict.fromkeys(SECRETS, "x" * 32)
+            own = compose["services"][name]["environment"].items()
+            environ = {key: filled(value, given) for key, value in own} | engines
+            # What the image sets itself; its port may be taken here.
+            environ["HLOSCOPE_DATA_DIR"] = str(tmp_path / name)
+            more = ["--port", str(port)] if words[0] == "serve" else []
+            programs.append(Program(name, [*words, *more], environ, tmp_path))
+            programs[-1].start()
+        health: list[str] = compose["services"]["server"]["healthcheck"]["test"]
+        asked = [word.replace("8765", str(port)) for word in health[2:]]
+        assert health[:2] == ["CMD", "python"]
+        subprocess.run([sys.executable, *asked], check=True, timeout=30)
+        sent = httpx2.put(
+            f"http://localhost:{port}/api/v1/reports/d.tar.gz?wait=60",
+            content=small_dump(),
+            timeout=90,
+        )
+        assert (sent.status_code, sent.json()["state"]) == (201, "done")
+        for program in programs:
+            grace_s = int(compose["services"][program.name]["stop_grace_period"].rstrip("s"))
+            began = time.monotonic()
+            stop_signal = re.search(r"^STOPSIGNAL (\w+)$", DOCKERFILE, re.MULTILINE)
+            assert stop_signal is not None
+            assert program.end_by(signal.Signals[stop_signal[1]]) == 0
+            assert time.monotonic() - began < grace_s
+    finally:
+        for program in programs:
+            program.kill()
+        broker.close()

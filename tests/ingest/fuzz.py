@@ -12,6 +12,7 @@ alone, whatever the speed of the machine.
 import argparse
 import gzip
 import io
+import lzma
 import platform
 import random
 import struct
@@ -159,6 +160,8 @@ PACKS: tuple[Pack, ...] = (
         + gzip.compress(data[len(data) // 2 :], 1, mtime=0)
     ),
     lambda data: zstd.compress(zstd.compress(data, 1), 1),
+    # Of a kind that is not taken, whatever it holds.
+    lambda data: lzma.compress(data, preset=0),
 )
 
 

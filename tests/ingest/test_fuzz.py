@@ -1,13 +1,16 @@
-"""Damaged archives from a seed: nothing comes out but our own errors, and nothing takes long."""
+"""Damaged archives, logs and files: nothing comes out but our own errors, and soon enough."""
 
 import random
 from pathlib import Path
 
 import pytest
 
+from ingest import fuzz_files
 from ingest.fuzz import Fuzzer, round_of
+from ingest.fuzz_files import FileFuzzer
 
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_dumps"
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_dumps"
 
 
 def test_a_few_hundred_damaged_archives() -> None:
@@ -18,6 +21,31 @@ def test_a_few_hundred_damaged_archives() -> None:
     assert fuzzer.findings == []
     assert fuzzer.counts["read"] > 30
     assert len(fuzzer.counts) > 6
+
+
+def test_a_few_damaged_logs_and_files() -> None:
+    places = [SAMPLES / "pipeliner_crash_plain_dump", SAMPLES / "psum_under_cond"]
+    fuzzer = FileFuzzer(
+        [path for place in places for path in place.glob("dump.tar.*")],
+        [place / "run.log" for place in places],
+    )
+    for part, make, count in (
+        ("logs", fuzzer.log, 30),
+        ("sides", fuzzer.side, 60),
+        ("dumps", fuzzer.dump, 2),
+    ):
+        chance = random.Random(f"2024 {part}")
+        for _ in range(count):
+            fuzzer.case(part, make(chance))
+    assert fuzzer.findings == []
+    assert fuzzer.counts == {"logs": 30, "sides": 60, "dumps": 2}
+
+
+@pytest.mark.long
+def test_a_minute_of_damaged_logs_and_files() -> None:
+    fuzzer = FileFuzzer(*fuzz_files.materials(ROOT))
+    fuzz_files.round_of(fuzzer, random.randrange(1000, 1 << 30), 60)
+    assert fuzzer.findings == []
 
 
 @pytest.mark.long

@@ -85,11 +85,15 @@ class Program:
 
     def stop(self) -> None:
         """Ask it to end."""
-        if self._process is None:
-            return
-        self._process.send_signal(signal.SIGTERM)
+        if self._process is not None:
+            self.end_by(signal.SIGTERM)
+
+    def end_by(self, number: signal.Signals) -> int:
+        """Send it a signal, and wait until it has ended; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(number)
         try:
-            self._process.wait(_STOP_S)
+            return self._process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
             self.kill()
             raise
