@@ -190,11 +190,13 @@ def _select(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
         _expect_kind("select", shape, _ANY)
     if not same_precision_aside(left.element_type, right.element_type):
         raise CannotInferError(f"select of {left.without_layout} and {right.without_layout}")
+    if which.element_type != "pred":
+        raise CannotInferError(f"select by {which.without_layout}")
     if left.is_dynamic or right.is_dynamic or which.is_dynamic:
         return left.without_layout if left.without_layout == right.without_layout else ""
     if left.dimensions != right.dimensions:
         raise CannotInferError(f"select of {left.without_layout} and {right.without_layout}")
-    if which.element_type != "pred" or (which.dimensions and which.dimensions != left.dimensions):
+    if which.dimensions and which.dimensions != left.dimensions:
         raise CannotInferError(f"select by {which.without_layout} of {left.without_layout}")
     wider = element_bits(right.element_type) > element_bits(left.element_type)
     return (right if wider else left).without_layout
@@ -253,8 +255,12 @@ def _dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     arrays, starts = shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
     numbers = _listed(attributes, arrays[0])
-    if arrays[0].is_dynamic or any(shape.dimensions for shape in starts):
+    if any(shape.kind != "array" or shape.dimensions for shape in starts):
+        raise CannotInferError("the initial values of a reduce are scalars")
+    if any(shape.is_dynamic for shape in arrays):
         return ""
+    if len({shape.dimensions for shape in arrays}) > 1:
+        raise CannotInferError("the arrays of a reduce have one size")
     kept = tuple(s for number, s in enumerate(arrays[0].dimensions) if number not in numbers)
     told = [_array(shape.element_type, kept) for shape in starts]
     return told[0] if len(told) == 1 else f"({', '.join(told)})"
@@ -276,11 +282,13 @@ def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 def _concatenate(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     numbers = _listed(attributes, shapes[0])
+    types = {shape.element_type for shape in shapes}
+    ranks = {len(shape.dimensions) for shape in shapes}
+    is_mixed = not all(same_precision_aside(shapes[0].element_type, word) for word in types)
+    if is_mixed or len(ranks) > 1 or any(shape.kind != "array" for shape in shapes):
+        raise CannotInferError(f"concatenate of {', '.join(s.without_layout for s in shapes)}")
     if any(shape.is_dynamic for shape in shapes) or len(numbers) != 1:
         return ""
-    types = {shape.element_type for shape in shapes}
-    if not all(same_precision_aside(shapes[0].element_type, word) for word in types):
-        raise CannotInferError(f"concatenate of {', '.join(sorted(types))}")
     sizes = list(shapes[0].dimensions)
     at = numbers[0]
     for shape in shapes[1:]:
@@ -336,7 +344,34 @@ def _pad(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     rank = attributes.get("padding", "").count("x") + 1
     if shapes[0].kind != "array" or rank != len(shapes[0].dimensions):
         raise CannotInferError(f"padding of {rank} dimensions for {shapes[0].without_layout}")
+    _expect_scalar("the value of a pad", shapes[-1])
     return ""
+
+
+def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    """The result has the type that is returned, which is not known here."""
+    for shape in shapes:
+        _expect_kind("map", shape, _ANY)
+    numbers = list(ints_from_text(attributes.get("dimensions", "")))
+    is_dynamic = any(shape.is_dynamic for shape in shapes)
+    if not is_dynamic and len({shape.dimensions for shape in shapes}) > 1:
+        raise CannotInferError("the operands of a map have one size")
+    if numbers != list(range(len(shapes[0].dimensions))):
+        raise CannotInferError("a map is over all dimensions, in order")
+    return ""
+
+
+def _set_dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    _listed(attributes, shapes[0])
+    _expect_scalar("a dimension's size", shapes[-1])
+    if shapes[-1].element_type != "s32":
+        raise CannotInferError(f"a dimension's size is an s32, found {shapes[-1].element_type}")
+    return ""
+
+
+def _expect_scalar(role: str, shape: Shape) -> None:
+    if shape.kind != "array" or shape.dimensions:
+        raise CannotInferError(f"{role} is a scalar, found {shape.without_layout}")
 
 
 _Rule = Callable[[Mapping[str, str], list[Shape]], str]
@@ -357,4 +392,6 @@ _RULES: dict[str, _Rule] = {
     "cholesky": _square,
     "dot": _dot,
     "pad": _pad,
+    "map": _map,
+    "set-dimension-size": _set_dimension_size,
 }
