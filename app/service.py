@@ -50,6 +50,7 @@ from app.model.policy import PolicyResult
 from app.model.ranks import RankComparison
 from app.model.report import Collective, Coverage, Environment, Input, Module, Report, Tool
 from app.model.work import Work
+from app.report.event_diffs import EventDiff, event_diffs_of_histories
 from app.report.first_words import words_of_facts, words_of_input
 from app.rules.frame import load_rules, run_rules
 from app.settings import Settings
@@ -95,6 +96,10 @@ class Analysis:
 
     report: Report
     contents: DumpContents | None
+
+    def event_diffs(self) -> tuple[EventDiff, ...]:
+        """What the passes changed that rewrote loops, for a page without texts."""
+        return event_diffs_of_histories(self.report, self.contents.modules if self.contents else ())
 
 
 def analyze(

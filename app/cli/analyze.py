@@ -20,7 +20,7 @@ from app.model.source_lines import SourceLines
 from app.report.forms import ReportForm, in_form
 from app.report.terminal import print_report
 from app.report.wording import AT_OR_ABOVE
-from app.service import Log, Question, analyze
+from app.service import Analysis, Log, Question, examine
 from app.settings import Settings
 
 _CHUNK_BYTES = 1 << 20
@@ -91,30 +91,32 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with _source(arguments.path) as source:
         name = "stdin" if arguments.path == "-" else ""
         with _log_told_apart(arguments.path):
-            report = analyze(source, settings, question=question, name=name)
+            analysis = examine(source, settings, question=question, name=name)
         near = [source.parent] if source is not None and arguments.path != "-" else []
+    report = analysis.report
     for log in question.logs:
         if not (log.text or (log.file is not None and log.file.stat().st_size)):
             complain(f"{log.name}: the log is empty")
     snippets = read_source_lines(report, [*near, *(Path(log).parent for log in arguments.log)])
-    for target, text in _outputs(arguments, report, snippets):
+    for target, text in _outputs(arguments, analysis, snippets):
         write_output(target, text.encode("utf-8", "backslashreplace"))
     print_report(report, console_for_report(stdout_is_taken="-" in targets), source_lines=snippets)
     return exit_code(report, fail_on=arguments.fail_on, strict=arguments.strict)
 
 
 def _outputs(
-    arguments: argparse.Namespace, report: Report, snippets: SourceLines
+    arguments: argparse.Namespace, analysis: Analysis, snippets: SourceLines
 ) -> Iterator[tuple[str, str]]:
     """The files asked for, each with its text, which is made only then."""
     for name, form in FORMS.items():
         if target := vars(arguments)[name]:
             text, _ = in_form(
-                report,
+                analysis.report,
                 form,
                 root=arguments.root,
                 fail_on=arguments.fail_on,
                 source_lines=snippets,
+                diffs=analysis.event_diffs() if form == "html" else (),
             )
             yield target, text
 

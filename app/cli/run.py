@@ -23,11 +23,10 @@ from app.ingest.flags import DumpFlags, with_dump_flags
 from app.ingest.log_frames import TIME_IS_UP
 from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
-from app.model.report import Report
 from app.report.html import report_page
 from app.report.terminal import print_report
 from app.sandbox import ProgramEnd, run_program
-from app.service import Log, Question, analyze
+from app.service import Analysis, Log, Question, examine
 from app.settings import Settings
 
 _TIMED_OUT = 5
@@ -208,27 +207,30 @@ def _explain(
     place: _Place, question: Question, settings: Settings, arguments: argparse.Namespace
 ) -> None:
     """Print the report, and write the files asked for."""
-    report = _report(place, question, settings)
+    analysis = _analysis(place, question, settings)
+    report = analysis.report
     near = [Path.cwd(), place.log.parent]
     snippets = read_source_lines(report, near)
     if arguments.json:
         write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
     if arguments.html:
-        page = report_page(report, offline=True, source_lines=snippets)
+        page = report_page(
+            report, offline=True, source_lines=snippets, diffs=analysis.event_diffs()
+        )
         write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
     # Standard output is the program's.
     print_report(report, console_for_report(stdout_is_taken=True), source_lines=snippets)
 
 
-def _report(place: _Place, question: Question, settings: Settings) -> Report:
+def _analysis(place: _Place, question: Question, settings: Settings) -> Analysis:
     if place.dump is None or not place.dump.is_dir() or not any(place.dump.iterdir()):
         complain("XLA left no dump: nothing was compiled, or it died before")
-        return analyze(None, settings, question=question)
+        return examine(None, settings, question=question)
     try:
-        return analyze(place.dump, settings, question=question)
+        return examine(place.dump, settings, question=question)
     except InputError as error:
         complain(f"the dump cannot be read, so only the log is explained: {error}")
-        return analyze(None, settings, question=question)
+        return examine(None, settings, question=question)
 
 
 def _jaxlib_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:

@@ -1,19 +1,26 @@
 """The differences around what passes did to loops, for a file that holds no texts of passes.
 
-Says which passes those are, and makes what a page shows of their differences; the texts are read
-and matched by whoever has them.
+Says which passes those are, matches their texts, which whoever has them gives, and makes what a
+page shows of the differences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.analysis.diff import diff_modules
+from app.ingest.collection import collection_paused
+from app.model.dump import ModuleHistory
 from app.model.report import Report
 from app.report.diff_text import difference_lines
 from app.report.verdict import main_module
 from app.report.wording import legible, numbered_pass
-from app.views.pass_diff import PassDiff
+from app.views.pass_diff import PassDiff, diff_view
+from hlo_parser import Module
 
 MAX_EVENT_DIFFS = 12
+MAX_BYTES = 24 << 20
+"""Bytes of texts that are matched for one file, a few seconds' work; later passes are left out."""
+
 _MAX_LINES = 400
 _MINOR = frozenset(("created", "renamed", "moved", "simplified", "carry_changed", "removed"))
 
@@ -57,6 +64,36 @@ def event_dumps(report: Report) -> tuple[tuple[str, int], ...]:
         order[main.id] = -1
     ranked = sorted(found, key=lambda item: (order.get(item[0], len(order)), item[1]))
     return tuple(ranked[:MAX_EVENT_DIFFS])
+
+
+def event_diffs(
+    report: Report, sizes: Mapping[str, Sequence[int]], text: Callable[[str, int], Module]
+) -> Iterator[EventDiff]:
+    """The differences of the passes that `event_dumps` names.
+
+    `sizes` are the bytes of the texts of each module, `text` gives one of them. Raises as `text`.
+    """
+    room = MAX_BYTES
+    for module, dump in event_dumps(report):
+        texts = sizes.get(module, ())
+        if dump >= len(texts):
+            continue
+        room -= texts[dump - 1] + texts[dump]
+        if room < 0:
+            return
+        with collection_paused():
+            before, after = text(module, dump - 1), text(module, dump)
+            found = diff_view(before, after, diff_modules(before, after))
+        yield EventDiff(module, dump, found)
+
+
+def event_diffs_of_histories(
+    report: Report, histories: Sequence[ModuleHistory]
+) -> tuple[EventDiff, ...]:
+    """The same from the parsed texts themselves."""
+    dumps = {history.id: history.dumps for history in histories}
+    sizes = {module: [dump.byte_size for dump in found] for module, found in dumps.items()}
+    return tuple(event_diffs(report, sizes, lambda module, at: dumps[module][at].module))
 
 
 def event_diff_views(report: Report, diffs: Sequence[EventDiff]) -> tuple[EventDiffView, ...]:

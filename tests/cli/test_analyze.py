@@ -49,8 +49,14 @@ def test_the_crash_in_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "while.17" in printed.err
 
 
-def test_the_terminal_shows_the_code_around_the_line(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["analyze", str(CRASH.archive), "--log", str(CRASH.log)])
+def test_the_terminal_shows_the_code_around_the_line_and_the_page_what_passes_changed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    main(["analyze", str(CRASH.archive), "--log", str(CRASH.log), "--html", str(page)])
+    text = page.read_text("utf-8")
+    assert text.count('<details class="event-diff">') >= 1
+    assert page.stat().st_size < 3_000_000
     printed = capsys.readouterr().out
     (line,) = [text for text in printed.splitlines() if ">    55 |" in text]
     assert "fori_loop" in line
