@@ -57,6 +57,16 @@ _BARE_COMPLAINT = re.compile(
 )
 
 
+# Most lines begin nothing, and one question is cheaper than five.
+_ANY = re.compile(
+    "|".join(
+        re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern)
+        for pattern in (_SIGNAL, _TERMINATE, _BARE_EXCEPTION, _BARE, _BARE_COMPLAINT)
+    )
+    + f"|{re.escape(_STACK_ALONE)}"
+)
+
+
 def is_signal(text: str) -> bool:
     """Whether a line tells of a signal that ended the process."""
     return _SIGNAL.match(text) is not None
@@ -68,6 +78,8 @@ def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
     `is_tail`: the line may belong to a failure that is being told; then a status in it is its own.
     """
     text = text[max(text.find(_FATAL, 0, _FATAL_WITHIN), 0) :]
+    if _ANY.match(text) is None:
+        return None
     if is_signal(text) or (not is_tail and text.startswith(_STACK_ALONE)):
         return Beginning("signal", text)
     if _TERMINATE.match(text):

@@ -8,6 +8,7 @@ colours. What the launcher wrote, times left out, tells the processes apart that
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -33,10 +34,11 @@ class LogLine(NamedTuple):
 
 ANSI_PATTERN = r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]*+(?:\x07|\x1b\\)?|[@-Z\\^_])"
 _ANSI = re.compile(ANSI_PATTERN)
-_TIME = re.compile(
+_TIME_PATTERN = (
     r"\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?:?"
 )
+_TIME = re.compile(_TIME_PATTERN)
 HEADER_PATTERN = (
     r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}: (?P<s1>[IWEF]) (?:tensorflow/\S+ )?"
     r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +-?\d{1,12} "
@@ -46,7 +48,7 @@ HEADER_PATTERN = (
 )
 _HEADER = re.compile(HEADER_PATTERN)
 # How job launchers mark the process a line comes from; several may stand in a row.
-_LAUNCHER = re.compile(
+_LAUNCHER_PATTERN = (
     r"(?:\[(?:rank|default|node|worker|task|proc(?:ess)?)[ _-]?\d{1,6}\]:?"
     r"|\[\d{1,5},\d{1,5}\]<std(?:err|out)>:?"
     r"|\((?:[\w.\-]+ )?pid=\d{1,9}(?:, ip=[\w.:]+)?\)"
@@ -55,6 +57,7 @@ _LAUNCHER = re.compile(
     r"|[\w.\-]{1,80} {0,20}\| "
     r") ?"
 )
+_MARKS = re.compile(rf"(?:(?!\s)(?:{_LAUNCHER_PATTERN}|{_TIME_PATTERN} ?))+")
 # A header stands near the start of its line; longer lines are instructions.
 HEADER_WITHIN = 400
 _LAUNCHER_WITHIN = 200
@@ -112,6 +115,7 @@ def clean_lines(lines: Iterable[str]) -> Iterator[LogLine]:
     return (cleaner.clean(number, raw) for number, raw in enumerate(lines, start=1))
 
 
+@lru_cache(maxsize=1 << 12)
 def _stream_of(prefix: str) -> str:
     return " ".join(_TIME.sub("", prefix).split()) if prefix else ""
 
@@ -119,14 +123,6 @@ def _stream_of(prefix: str) -> str:
 def _split_launcher(text: str, last_prefix: str) -> tuple[str, str]:
     if last_prefix and text.startswith(last_prefix):
         return _stream_of(last_prefix), text[len(last_prefix) :]
-    place = 0
-    while place < min(len(text), _LAUNCHER_WITHIN) and not text[place].isspace():
-        found = _LAUNCHER.match(text, place)
-        if found is None and (found := _TIME.match(text, place)):
-            end = found.end() + (text[found.end() : found.end() + 1] == " ")
-        elif found is not None:
-            end = found.end()
-        else:
-            break
-        place = end
+    found = _MARKS.match(text, 0, _LAUNCHER_WITHIN)
+    place = found.end() if found is not None else 0
     return _stream_of(text[:place]), text[place:]

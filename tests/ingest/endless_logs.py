@@ -6,8 +6,10 @@ Given a kind and a size, the pieces of such a log come out, the same ones every 
 import random
 from collections.abc import Callable, Iterator
 
-# How many lines stand before a kind begins anew with other numbers.
-_ROUND = 5_000
+# How many lines stand before a kind begins anew with other numbers and names.
+_ROUND = 20_000
+# No word of any kind has these letters.
+_OF_NAMES = "bdghjpqsx"
 _WORDS = "loss step grad norm lr tokens sec eval batch epoch model save shard mesh queue ok".split()
 _HLO = (
     "%{op}.{n} = f32[8,{d},4096]{{2,1,0}} {op}(f32[{d},4096]{{1,0}} %fusion.{m}, s32[] %add.{k}), "
@@ -69,7 +71,7 @@ def _rendezvous(chance: random.Random, n: int) -> str:
 
 
 def _letters(chance: random.Random) -> str:
-    return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=8))
+    return "".join(chance.choices(_OF_NAMES, k=8))
 
 
 def _processes(chance: random.Random, n: int) -> str:
@@ -102,12 +104,22 @@ def pieces_of(kind: str, size: int) -> Iterator[bytes]:
         yield from _endless(size)
         return
     chance = random.Random(kind)
-    numbers = range(0)
+    # To write each line anew would take longer than to read it.
+    piece = "".join(line(chance, n) + "\n" for n in range(_ROUND)).encode()
     while size > 0:
-        numbers = range(numbers.stop, numbers.stop + _ROUND)
-        piece = "".join(line(chance, n) + "\n" for n in numbers).encode()
         size -= len(piece)
         yield piece
+        piece = piece.translate(_others(chance, kind))
+
+
+def _others(chance: random.Random, kind: str) -> bytes:
+    """Other digits for all digits, and other letters for those of names."""
+    table = bytearray(range(256))
+    for alike in ("0123456789", *((_OF_NAMES,) if kind in ("processes", "warnings") else ())):
+        shuffled = "".join(chance.sample(alike, len(alike)))
+        for letter, other in zip(alike, shuffled, strict=True):
+            table[ord(letter)] = ord(other)
+    return bytes(table)
 
 
 def _endless(size: int) -> Iterator[bytes]:
