@@ -20,8 +20,9 @@ from app.model.experiments import Replay
 from app.model.report import Report
 from app.replay.bisecting import Bisection
 from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.plan import Examine, Plan
 from app.replay.releases import ReleaseTable
-from app.replay.session import Examine, Plan, Session
+from app.replay.session import Session
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
 from app.report.html import report_page
@@ -255,6 +256,8 @@ def _print_attempt(attempt: Attempt, session: Session) -> None:
         print(f"  looked for: {_safe(session.signature)}")
     if attempt.kind == Kind.SAME and session.same:
         print(f"  {session.same.confidence}: {_safe(session.same.how)}")
+    for remark in session.remarks:
+        print(f"  {_safe(remark)}")
 
 
 def _print_bisection(found: Bisection) -> None:

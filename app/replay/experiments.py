@@ -23,6 +23,7 @@ import msgspec
 
 from app.model.experiments import Effects
 from app.replay.compiling import OWN_TARGET, Attempt, Kind, flags_for
+from app.replay.older import OF_TEXT
 from app.replay.sameness import is_same
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject
@@ -42,6 +43,8 @@ _SCRIPTS = (
     "starting.py",
     "compiling.py",
     "silent.py",
+    "reading.py",
+    "older.py",
 )
 _CHANGED = Attempt(
     Kind.INTERRUPTED,
@@ -159,7 +162,8 @@ class Laboratory:
     def _with_own_drops(self, attempt: Attempt, variant: Variant) -> Attempt:
         """A kept answer may be that of a variant which differs by flags that were not given."""
         _, own = flags_for(self.release, variant.flags)
-        dropped = (*own, *(name for name in attempt.dropped if name == OWN_TARGET))
+        others = (n for n in attempt.dropped if n == OWN_TARGET or n.startswith(OF_TEXT))
+        dropped = (*own, *others)
         return dataclasses.replace(attempt, dropped=dropped)
 
     def _key(self, variant: Variant) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.errors import InputError, UsageError
+from app.errors import UsageError
 from app.model.dump import DumpContents, ModuleHistory
 from app.model.experiments import (
     Effects,
@@ -26,46 +26,28 @@ from app.model.experiments import (
 from app.model.report import Report
 from app.replay.bisecting import Bisection, bisect_flags, bisect_passes
 from app.replay.compiling import Attempt, Budget, Kind, compile_once
-from app.replay.effects import effects_of
-from app.replay.experiments import Flags, Laboratory, Result, Told, Variant, compared
+from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
 from app.replay.implied import inferred_flags, untimed_flags
+from app.replay.older import OF_TEXT
 from app.replay.passes import last_pass, names_in_folder, names_of_history, suspect_passes
+from app.replay.plan import Plan
 from app.replay.proving import prove
+from app.replay.reading import Reader
 from app.replay.recording import BASELINE, DEFAULTS, IMPLIED, experiment_of, reduced_module
 from app.replay.reduction import ProgramLine, Reduction, reduce_module
 from app.replay.reference import FEWEST_TEXTS, Reference
 from app.replay.releases import ReleaseTable, try_releases
 from app.replay.sameness import is_wordless, with_last_pass
 from app.replay.search import OutOfBudget
-from app.replay.silent import compile_telling, compile_to_the_last_pass
+from app.replay.silent import compile_to_the_last_pass
 from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain, installed, toolchain
+from app.replay.weighing import weighed
 from app.report.releases_tried import span_of
 from hlo_parser import parse_module
 
-Examine = Callable[[Path, str], tuple[Report, DumpContents | None]]
-"""The report on a dump's folder, made by a run of the release named, and what it was made from.
-
-It raises `InputError` for a folder that holds no dump.
-"""
-
 # Each is one more compile and an analysis.
 _MOST_WEIGHED = 8
-
-
-def _quiet(name: str, attempt: Attempt) -> None:
-    del name, attempt
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How long and how much: seconds for a compile and for all, compiles at once (0: all cores)."""
-
-    timeout_s: float = 300.0
-    budget_s: float = 600.0
-    jobs: int = 0
-    told: Told = _quiet
-    examine: Examine | None = None
 
 
 @dataclass(slots=True)
@@ -101,7 +83,9 @@ class Session:
         self._flags_known = bool(subject.flags)
         self._name = BASELINE
         self._reference = Reference(report, self._history, tool.release)
-        self.laboratory = self._laboratory_with(tool)
+        self._dumped = subject
+        self._reader = self._reader_of(tool)
+        self.laboratory = self._laboratory_with(self._reader, tool.release)
 
     @property
     def signature(self) -> str:
@@ -132,9 +116,14 @@ class Session:
             reduced=found.reduced,
             releases=span_of(found.experiments),
             inferred=found.inferred,
-            remarks=tuple(found.remarks),
+            remarks=self.remarks,
         )
         return msgspec.structs.replace(self._report, replay=done)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What could not be done, or was done in another way."""
+        return tuple(self._found.remarks)
 
     def remark(self, words: str) -> None:
         """Have the report say what could not be done."""
@@ -159,18 +148,26 @@ class Session:
                 if not inferred:
                     break
                 self._found.inferred = inferred
-            subject = replace(self.subject, flags=flags)
-            attempt = self._met(Variant(name, flags, subject))
-            self._note("baseline", [Result(Variant(name, flags, subject), attempt)])
+            variant = Variant(name, flags, self.subject)
+            attempt = self._met(variant)
+            self._note("baseline", [Result(variant, attempt)])
             if name == DEFAULTS or attempt.kind == Kind.SAME:
-                self.subject, self._name = subject, name
+                self.subject, self._name = replace(self.subject, flags=flags), name
         return tuple(self._found.experiments[first:])
 
     def compile(self, keep: Path | None = None) -> Attempt:
         """The module with the flags of the run, its log and dump kept where told."""
-        subject = self.subject
         if keep is None:
             return self._baseline()
+        attempt = self._kept(keep)
+        if attempt.kind == Kind.REFUSED and self._baseline().kind != Kind.REFUSED:
+            attempt = self._kept(keep)  # in the form that this release reads
+        variant = Variant(self._name, self.subject.flags, self.subject)
+        self._note("baseline", [Result(variant, attempt)])
+        return attempt
+
+    def _kept(self, keep: Path) -> Attempt:
+        subject = self.subject
         attempt = compile_once(
             self.tool,
             subject,
@@ -182,9 +179,7 @@ class Session:
         name = last_pass(names_in_folder(keep / "dump"))
         if is_wordless(attempt.signature):
             attempt = replace(attempt, signature=with_last_pass(attempt.signature, name))
-        attempt = self._reference.meet(attempt, _flags_called(self._name), lambda: name)
-        self._note("baseline", [Result(Variant(self._name, subject.flags, subject), attempt)])
-        return attempt
+        return self._reference.meet(attempt, _flags_called(self._name), lambda: name)
 
     def prove(self) -> tuple[Result, ...]:
         """Try what the report's workarounds and suspicions name; the run's own flags first."""
@@ -224,10 +219,11 @@ class Session:
 
     def try_releases(self) -> ReleaseTable:
         """Every installed release; the failure is the log's, or that of the session's release."""
-        subject = self.subject
         self._baseline()
+        # Each release reads what the dump has, or is given what it reads itself.
+        subject = replace(self._dumped, flags=self.subject.flags)
         laboratories = {
-            release: self._laboratory_with(toolchain(self._root, release))
+            release: self._laboratory_with(self._reader_of(toolchain(self._root, release)), release)
             for release in installed(self._root)
         }
         table = try_releases(
@@ -246,10 +242,9 @@ class Session:
         Raises:
             UsageError: the module is not understood in full, or fails no more as we print it.
         """
-        subject, flags = self.subject, self.subject.flags
         if self._baseline().kind != Kind.SAME:
             return None
-        signature = self.signature
+        subject, flags, signature = self.subject, self.subject.flags, self.signature
 
         def fails(texts: Sequence[bytes]) -> list[bool]:
             subjects = (replace(subject, data=text, form="text") for text in texts)
@@ -303,11 +298,13 @@ class Session:
         """
 
         def ends() -> str:
+            readable = self._reader.readable(variant.subject)
             return compile_to_the_last_pass(
-                self.tool, variant.subject, variant.flags, budget=self._budget
+                self.tool, readable, variant.flags, budget=self._budget
             )[1]
 
         attempt = self.laboratory.try_one(variant)
+        self._read_from_here_on(attempt)
         return self._reference.meet(attempt, _flags_called(variant.name), ends)
 
     def _note_bisection(self, question: Question, found: Bisection) -> None:
@@ -341,18 +338,32 @@ class Session:
                 )
             )
 
-    def _laboratory_with(self, tool: Toolchain) -> Laboratory:
-        def compile(subject: Subject, flags: Flags) -> Attempt:
-            return compile_telling(
-                tool, subject, flags, budget=self._budget, signature=self._reference.of_log
-            )
+    def _read_from_here_on(self, attempt: Attempt) -> None:
+        """Where the release reads an older form alone, all that follows is made from that."""
+        gone = tuple(name for name in attempt.dropped if name.startswith(OF_TEXT))
+        if self.subject.data != self._dumped.data or not gone:
+            return
+        readable = self._reader.in_older_form()
+        self.subject = replace(self.subject, data=readable.data)
+        listed = ", ".join(name.removeprefix(OF_TEXT) for name in gone)
+        self.remark(
+            f"jaxlib {self.tool.release} does not read this text; it was given the same module in"
+            f" an older form, without: {listed}."
+        )
 
+    def _reader_of(self, tool: Toolchain) -> Reader:
+        return Reader(tool, self._dumped, self._budget, self._reference.of_log)
+
+    def _laboratory_with(self, reader: Reader, release: str) -> Laboratory:
         def weigh(subject: Subject, flags: Flags) -> Effects | None:
-            return self._weighed(tool, subject, flags)
+            examine = self._plan.examine
+            if examine is None:
+                return None
+            return weighed(reader, subject, flags, budget=self._budget, examine=examine)
 
         return Laboratory(
-            tool.release,
-            compile,
+            release,
+            reader.compile,
             self._root / "answers",
             seconds=self._plan.budget_s,
             jobs=self._plan.jobs,
@@ -360,20 +371,6 @@ class Session:
             told=self._plan.told,
             weigh=weigh,
         )
-
-    def _weighed(self, tool: Toolchain, subject: Subject, flags: Flags) -> Effects | None:
-        if self._plan.examine is None:
-            return None
-        with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
-            kept = Path(folder)
-            attempt = compile_once(tool, subject, flags, budget=self._budget, keep=kept)
-            if attempt.kind != Kind.COMPILES:
-                return None
-            try:
-                report, contents = self._plan.examine(kept / "dump", tool.release)
-            except InputError:
-                return None  # it compiled to nothing that XLA writes down
-            return effects_of(contents, report) if contents is not None else None
 
     def _passes(self) -> tuple[str, ...]:
         """Those of the dump; of one without pass files, those of a replay that writes them."""

@@ -12,8 +12,9 @@ from app.model.experiments import Sameness
 from app.model.report import Failure, Report
 from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Laboratory, Variant, compared
+from app.replay.plan import Plan
 from app.replay.sameness import crash_signature, is_same, sameness_of, with_last_pass
-from app.replay.session import Plan, Session
+from app.replay.session import Session
 from app.replay.subject import Subject, subject_of
 from app.service import examine
 from app.settings import Settings

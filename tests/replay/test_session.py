@@ -11,8 +11,9 @@ from app.model.experiments import Effects, Experiment
 from app.model.report import Confidence, Report
 from app.replay.compiling import Attempt
 from app.replay.implied import inferred_flags, untimed_flags
+from app.replay.plan import Plan
 from app.replay.recording import changed_words
-from app.replay.session import Plan, Session, blamed_lines
+from app.replay.session import Session, blamed_lines
 from app.replay.subject import subject_of
 from app.service import Log, Question, examine
 from app.settings import Settings

@@ -1,0 +1,104 @@
+"""A module in a form that an older release reads, and what that leaves out. Pure.
+
+Newer releases print stack-frame tables, further words about an instruction's origin, and attributes
+of Shardy that the parsers of older ones refuse. What says nothing of the program goes, and is
+named; the lines of the program stay, as older texts have them. What else an older release does not
+know (an operation, an attribute that means something) is left, for that release to refuse.
+"""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from app.errors import UsageError
+from app.replay.draft import Block, Draft, Line, draft_of
+from app.replay.kinds import with_names
+from hlo_parser import Module, SourceLocation
+
+OF_TEXT = "of the text: "
+"""What the names of such things begin with, among what a release was not given."""
+
+_STRING = r'"(?:\\.|[^"\\])*"'
+# What 0.4.28 knows in a metadata attribute, beside the place.
+_OLD_METADATA = re.compile(rf"\bop_(?:type|name)={_STRING}")
+# Frontend attributes are printed as strings, those of Shardy's meshes as a dictionary of their own.
+_PLAIN_FRONTEND = re.compile(rf"\{{(?:[\w.\-]+={_STRING}(?:,\s*)?)*\}}")
+_SHARDY_RESULT = "xla.sdy.FuncResultSharding"
+# They say where an instruction came from, and nothing of what it does.
+_OF_ORIGIN = ("origin", "original_value", "original_value_recovery_table", "statistics")
+
+
+def older_form(module: Module) -> tuple[bytes, tuple[str, ...]] | None:
+    """The text and what was left out; None where not all of the module can be printed anew."""
+    if any(c.execution_thread != "main" or c.backend_config for c in module.computations):
+        return None
+    try:
+        draft = draft_of(module)
+    except UsageError:
+        return None
+    gone = Counter[str]()
+    header = dict(module.header.attributes)
+    for key in [k for k, v in header.items() if _is_refused(k, v)]:
+        gone[f"{key} of the header"] += 1
+        del header[key]
+    if module.frames is not None:
+        gone["stack frames but for the innermost"] += 1
+    named = (f"{key}={value}" for key, value in header.items())
+    head = ", ".join([f"HloModule {module.header.name}", *named]) + "\n"
+    sources = {
+        (computation.name, i.name): module.source_of(i)
+        for computation in module.computations
+        for i in computation.instructions
+    }
+    blocks = tuple(_older_block(block, sources, gone) for block in draft.blocks)
+    return Draft(head, blocks).text.encode("utf-8", "surrogateescape"), _named(gone)
+
+
+def _named(gone: Counter[str]) -> tuple[str, ...]:
+    counted = (f"{what} ({count})" if count > 1 else what for what, count in gone.items())
+    return tuple(f"{OF_TEXT}{what}" for what in counted)
+
+
+def _is_refused(key: str, value: str) -> bool:
+    return key in _OF_ORIGIN or (
+        key == "frontend_attributes" and _PLAIN_FRONTEND.fullmatch(value) is None
+    )
+
+
+def _older_block(
+    block: Block, sources: dict[tuple[str, str], SourceLocation | None], gone: Counter[str]
+) -> Block:
+    is_sharded = bool(block.by_name[block.root].attribute("sharding"))
+    names: dict[str, str] = {}
+    kept: list[Line] = []
+    for line in block.lines:
+        is_call = _SHARDY_RESULT in line.attribute("custom_call_target")
+        if is_call and is_sharded and len(line.operands) == 1:
+            # It says again how a result is sharded.
+            gone["custom calls of Shardy"] += 1
+            names[line.name] = names.get(line.operands[0], line.operands[0])
+        else:
+            kept.append(_older_line(line, sources[block.name, line.name], gone))
+    if not names:
+        return replace(block, lines=tuple(kept))
+    return with_names(replace(block, lines=tuple(kept)), names)
+
+
+def _older_line(line: Line, source: SourceLocation | None, gone: Counter[str]) -> Line:
+    attributes: list[tuple[str, str]] = []
+    for key, value in line.attributes:
+        if _is_refused(key, value):
+            gone[f"{key} of instructions"] += 1
+        elif key == "metadata":
+            attributes.append((key, _older_metadata(value, source)))
+        else:
+            attributes.append((key, value))
+    return replace(line, attributes=tuple(attributes))
+
+
+def _older_metadata(value: str, source: SourceLocation | None) -> str:
+    words = _OLD_METADATA.findall(value)
+    if source is not None:
+        file = source.file.replace("\\", "\\\\").replace('"', '\\"')
+        words += [f'source_file="{file}"', f"source_line={source.line}"]
+    return f"{{{' '.join(words)}}}"
