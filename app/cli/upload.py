@@ -116,11 +116,20 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     address = remote.full(f"/r/{shown}" if arguments.share else str(made["url"]))
     taken = "-" in (arguments.json, *wanted.values())
     print(address, file=sys.stderr if taken else sys.stdout, flush=True)
-    if not waits:
+    if waits:
+        complain(_found(state))
+    else:
         complain("it was sent and is being analysed; with --wait its end is told here, too")
     if "share" in state:
         complain(f"the copy ends with its report, or when you revoke it{_how(remote, state)}")
     return int(bool(state.get("failed")))
+
+
+def _found(state: Mapping[str, Any]) -> str:
+    """What was found, in words that hold no name."""
+    summary = state["summary"]
+    counts = [f"{count:,} {severity}" for severity, count in summary["findings"].items() if count]
+    return f"{summary['headline']} ({', '.join(counts) or 'no finding'})"
 
 
 def _how(remote: Remote, state: dict[str, Any]) -> str:

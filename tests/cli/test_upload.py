@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -53,7 +54,9 @@ def test_a_crash_fails_and_comes_in_every_form(
     targets = [word for form in forms for word in (f"--{form}", str(tmp_path / form))]
     code = upload(server, str(sample.archive), "--log", str(sample.log), "--share", *targets)
     assert code == 1
-    address = capsys.readouterr().out.strip()
+    told = capsys.readouterr()
+    assert re.search(r"^hloscope: .*\(1 error", told.err)
+    address = told.out.strip()
     assert "/r/" in address
     # The server is not told its own address, and so puts none into what is made to be pasted.
     assert address not in (tmp_path / "thread").read_text()
@@ -100,6 +103,7 @@ def test_how_it_goes_on_is_told_beside_the_address(
     assert "--wait" in capsys.readouterr().err
     assert upload(server, str(dump), "--share") == 0
     unseen = capsys.readouterr().err
+    assert "did not reach its end in this dump (1 note)" in unseen
     assert "--json" in unseen
     assert "Bearer" not in unseen
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
