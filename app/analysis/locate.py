@@ -293,5 +293,8 @@ def _after_the_newest_text(cause: CheckFailure, last: DumpName | None) -> _Pass:
     if class_of(cause) == class_of_pass(last.before) is not None:
         how = f"the newest dump says that {last.before} was next, and the message is of its kind"
         return _Pass(last.before, "likely", how)
+    if "-" in last.before and last.before.replace("-", " ") in cause.text[:400].lower():
+        how = f"the newest dump says that {last.before} was next, and the message speaks of it"
+        return _Pass(last.before, "likely", how)
     how = f"the newest dump says that {last.before} was next: it, or any later pass"
     return _Pass(last.before, "possible", how)

@@ -15,7 +15,6 @@ from hlo_parser import Computation, Instruction
 
 _QUOTE_LIMIT = 400
 _NAME_LIMIT = 120
-_MOST_FRAMES = 3
 
 
 def quote(text: str) -> str:
@@ -80,13 +79,11 @@ def line_culprit(frame: PythonFrame, *, role: str) -> Culprit:
 
 
 def stack_evidence(failure: CheckFailure) -> Iterator[Evidence]:
-    """The innermost frames of the log's Python stack, down to the program's own."""
+    """The innermost frame of the log's Python stack, and the program's own."""
     frames = failure.frames or failure.meanwhile
     own = own_of(frames)
-    to = frames.index(own) + 1 if own is not None else _MOST_FRAMES
-    for frame in (*frames[: min(to, _MOST_FRAMES)], *((own,) if to > _MOST_FRAMES else ())):
-        if frame is not None:
-            yield frame_evidence(failure.log, frame)
+    for frame in dict.fromkeys((*frames[:1], *((own,) if own is not None else ()))):
+        yield frame_evidence(failure.log, frame)
 
 
 def frame_evidence(log: str, frame: PythonFrame) -> Evidence:
