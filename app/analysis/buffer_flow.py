@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.analysis.buffer_table import DEEPEST_SHAPE, BufferTable, Sharing, Tree
+from app.analysis.branches import Branch, exclude_each_other
+from app.analysis.buffer_table import (
+    DEEPEST_SHAPE,
+    BufferTable,
+    Sharing,
+    Tree,
+    element_of,
+    part_at,
+)
 from app.analysis.dataflow import invariant_elements
 from app.analysis.in_place import in_place
 from app.model.dump import AllocationRole
@@ -24,11 +32,16 @@ _STARTS_WITH_OPERAND = frozenset({"all-gather-start", "collective-permute-start"
 _ALIAS = re.compile(r"\{([\d,\s]{0,200})\}\s*+:\s*+\((\d{1,9}),\s*+\{([\d,\s]{0,200})\}")
 
 
+Element = tuple[str, tuple[int, ...]]
+"""An element of what a loop carries: the loop's name, and the path."""
+
+
 @dataclass(slots=True)
 class _Frame:
     """A computation that is being walked, as far as `index`."""
 
     computation: Computation
+    branch: Branch | None
     index: int = 0
     has_run_callees: bool = False
 
@@ -39,13 +52,14 @@ class BufferFlow:
     `sequence` names the instructions in the order in which they run, those of fusions left out and
     each computation once; `standing` tells which buffer stands at what a loop carries;
     `repeated_calls` counts the calls of a computation that was walked already, whose insides are
-    not walked again.
+    not walked again. `copied` are elements that loops are given a copy of, whoever reads what they
+    begin with; `overwritten` of a walk without them says which.
 
     Raises:
         TooMuchWork: the tuples of the text are too large.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, copied: frozenset[Element] = frozenset()) -> None:
         self.sequence: list[str] = []
         self.standing: dict[tuple[str, tuple[int, ...]], int] = {}
         self.repeated_calls = 0
@@ -55,6 +69,11 @@ class BufferFlow:
         self._trees: dict[str, dict[str, Tree]] = {}
         self._given: dict[str, tuple[Tree, ...]] = {}
         self._carried: dict[tuple[str, str], Tree] = {}
+        self._copied_anyway = copied
+        # What loops change in its place, and where they end; the branch that a position stands in.
+        self._written: dict[Element, tuple[int, int]] = {}
+        self._branches: list[Branch | None] = []
+        self._conditionals = 0
         # What loops of a computation change: a second loop, or element, needs a copy of its own.
         self._changed: dict[str, set[int]] = {}
         self._sharings: list[Sharing] = []
@@ -62,10 +81,25 @@ class BufferFlow:
         self._keep_output()
         self.table.share(self._sharings)
 
+    def overwritten(self) -> frozenset[Element]:
+        """The elements in whose place a loop writes what something after it still reads."""
+        return frozenset(
+            element
+            for element, (buffer, end) in self._written.items()
+            if self._is_after(end, self.table.buffers[buffer].end)
+        )
+
+    def _is_after(self, end: int, read: int) -> bool:
+        branches = self._branches
+        return read > end and not (
+            read < len(branches)
+            and exclude_each_other(branches[end], branches[read], self.table.step)
+        )
+
     # ---- the walk --------------------------------------------------------------------------------
 
     def _walk(self) -> None:
-        frames = [_Frame(self._module.entry)]
+        frames = [_Frame(self._module.entry, None)]
         self._trees[self._module.entry.name] = {}
         while frames:
             frame = frames[-1]
@@ -75,17 +109,17 @@ class BufferFlow:
             instruction = frame.computation.instructions[frame.index]
             if not frame.has_run_callees:
                 frame.has_run_callees = True
-                callees = list(self._enter(frame.computation, instruction))
+                callees = list(self._enter(frame, instruction))
                 if callees:
-                    frames += [_Frame(callee) for callee in reversed(callees)]
+                    frames += reversed(callees)
                     continue
-            self._take(frame.computation, instruction)
+            self._take(frame, instruction)
             frame.index += 1
             frame.has_run_callees = False
 
-    def _enter(self, computation: Computation, instruction: Instruction) -> Iterator[Computation]:
+    def _enter(self, frame: _Frame, instruction: Instruction) -> Iterator[_Frame]:
         """The computations that run inside an instruction, with what they are given."""
-        opcode = instruction.opcode
+        opcode, computation = instruction.opcode, frame.computation
         if opcode not in _CALLS:
             return
         operands = tuple(self._operands(computation, instruction))
@@ -94,14 +128,18 @@ class BufferFlow:
             carried = self._carry(computation, instruction, operands[0])
             self._carried[computation.name, instruction.name] = carried
             operands = (carried,)
+        self._conditionals += opcode == "conditional"
         for number, (_, callee) in enumerate(self._module.callees(instruction)):
+            branch = frame.branch
+            if opcode == "conditional":
+                branch = Branch(self._conditionals, number, branch)
             given = operands[number + 1 : number + 2] if opcode == "conditional" else operands
             if callee.name in self._trees:
                 self.repeated_calls += 1
                 continue
             self._trees[callee.name] = {}
             self._given[callee.name] = given
-            yield callee
+            yield _Frame(callee, branch)
 
     def _carry(self, computation: Computation, loop: Instruction, given: Tree) -> Tree:
         """What a loop carries; what it may not write to, or not for one element alone, is copied.
@@ -135,15 +173,17 @@ class BufferFlow:
     def _own(self, loop: Instruction, path: tuple[int, ...], buffer: int, taken: set[int]) -> int:
         """The buffer itself, now taken, or a copy where it is held or taken already."""
         self.table.step()
-        if not self.table.is_held(buffer) and buffer not in taken:
+        is_free = buffer not in taken and (loop.name, path) not in self._copied_anyway
+        if is_free and not self.table.is_held(buffer):
             taken.add(buffer)
             return buffer
         return self.table.new(loop.name, path, self.table.buffers[buffer].shape)
 
-    def _take(self, computation: Computation, instruction: Instruction) -> None:
-        result = self._result(computation, instruction)
-        self._trees[computation.name][instruction.name] = result
+    def _take(self, frame: _Frame, instruction: Instruction) -> None:
+        result = self._result(frame.computation, instruction)
+        self._trees[frame.computation.name][instruction.name] = result
         self.sequence.append(instruction.name)
+        self._branches.append(frame.branch)
         self.table.position += 1
 
     # ---- results ---------------------------------------------------------------------------------
@@ -159,7 +199,7 @@ class BufferFlow:
             return operands[0]
         if opcode == "get-tuple-element" and operands:
             index = instruction.tuple_index
-            found = _element(operands[0], index)
+            found = element_of(operands[0], index)
             return self._fresh(instruction) if found is None else found
         if opcode in _CALLS:
             return self._of_callees(computation, instruction)
@@ -216,13 +256,16 @@ class BufferFlow:
             if carried == root:
                 self.table.use((carried,))
                 return carried
+            self._written[loop.name, path] = carried, self.table.position
             left = self.table.new(loop.name, path, self.table.buffers[carried].shape)
             self.table.join_buffers(carried, left)
             return left
         if len(path) > DEEPEST_SHAPE:
             return carried
         return tuple(
-            self._left(loop, (*path, index), each, None if root is None else _element(root, index))
+            self._left(
+                loop, (*path, index), each, None if root is None else element_of(root, index)
+            )
             for index, each in enumerate(carried)
         )
 
@@ -252,12 +295,12 @@ class BufferFlow:
             return started
         found: Tree | None
         if opcode == "recv-done":
-            data = _element(started, 0)
+            data = element_of(started, 0)
             found = None if data is None else (data, ())
         elif opcode == "send-done":
             found = ()
         else:
-            found = _element(started, 0 if opcode == "copy-done" else 1)
+            found = element_of(started, 0 if opcode == "copy-done" else 1)
         return self._fresh(instruction) if found is None else found
 
     def _with_sharing(
@@ -277,7 +320,7 @@ class BufferFlow:
                 continue
             if index in aliased:
                 number, path = aliased[index]
-                operand = _at(operands[number], path) if number < len(operands) else None
+                operand = part_at(operands[number], path) if number < len(operands) else None
                 if isinstance(operand, int):
                     self.table.join(operand, each)
                 continue
@@ -308,7 +351,7 @@ class BufferFlow:
         for name, path in zip(instruction.operands, instruction.operand_paths, strict=True):
             tree: Tree | None = trees.get(name)
             for index in path:
-                tree = None if tree is None else _element(tree, index)
+                tree = None if tree is None else element_of(tree, index)
             yield () if tree is None else tree
 
     def _fresh(
@@ -345,19 +388,6 @@ class BufferFlow:
             elif self.table.buffers[held].role == "parameter":
                 self.table.buffers[held].role = "donated"
             self.table.buffers[buffer].end = last
-
-
-def _element(tree: Tree, index: int | None) -> Tree | None:
-    if isinstance(tree, int) or index is None or not 0 <= index < len(tree):
-        return None
-    return tree[index]
-
-
-def _at(tree: Tree, path: str) -> Tree | None:
-    found: Tree | None = tree
-    for word in re.findall(r"\d{1,9}", path):
-        found = None if found is None else _element(found, int(word))
-    return found
 
 
 def _aliases_of(module: Module) -> dict[tuple[int | None, tuple[int, ...]], tuple[int, ...]]:

@@ -5,6 +5,7 @@ what is for `buffer_flow.py` to say; here is kept from when to when each buffer 
 of them lie in the same place.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,21 @@ _MOST_PAIRS = 400
 
 class TooMuchWork(Exception):
     """A text whose tuples hold more than an estimate is worth."""
+
+
+def element_of(tree: Tree, index: int | None) -> Tree | None:
+    """One element of a value; None where it has none of that number."""
+    if isinstance(tree, int) or index is None or not 0 <= index < len(tree):
+        return None
+    return tree[index]
+
+
+def part_at(tree: Tree, path: str) -> Tree | None:
+    """The part of a value at a printed path, `1,0`; None where it has none there."""
+    found: Tree | None = tree
+    for word in re.findall(r"\d{1,9}", path):
+        found = None if found is None else element_of(found, int(word))
+    return found
 
 
 @dataclass(slots=True)

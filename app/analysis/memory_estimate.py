@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from math import prod
 
-from app.analysis.buffer_flow import BufferFlow
+from app.analysis.buffer_flow import BufferFlow, Element
 from app.analysis.buffer_table import Buffer, TooMuchWork
 from app.analysis.occupancy import Stay, busiest, levels_of
 from app.model.dump import (
@@ -25,8 +25,10 @@ from app.model.dump import (
     ValuePositions,
 )
 from app.model.memory import MemoryEstimate
-from hlo_parser import Shape
+from hlo_parser import Module, Shape
 
+# Copies that one round makes may bear out others; real texts need two or three.
+_MOST_ROUNDS = 4
 _TILE = re.compile(r"T\(([\d,\s]{1,100})\)")
 _MOST_PAIRS = 400
 # Places that are looked at for temporaries, all together: a second of work.
@@ -48,7 +50,7 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
     """The estimate for one text of a module; None for one that is not worth the work."""
     module = dump.module
     try:
-        flow = BufferFlow(module)
+        flow = _settled_flow(module)
     except TooMuchWork:
         return None
     sets = _moved_into_outputs(_sets(flow))
@@ -87,6 +89,26 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
         positions=ValuePositions(file, history.id, _standing(flow)),
         estimate=_limits(history, dump, flow),
     )
+
+
+def _settled_flow(module: Module) -> BufferFlow:
+    """The buffers of a text in which each loop is given a copy of what is read after it, too.
+
+    So does copy insertion where lives of values meet (xla/service/copy_insertion.cc,
+    CopyRemover). Who reads what is known at the end of a walk alone, so it is walked again.
+
+    Raises:
+        TooMuchWork: as `BufferFlow`.
+    """
+    copied = frozenset[Element]()
+    flow = BufferFlow(module)
+    for _ in range(_MOST_ROUNDS):
+        found = flow.overwritten() - copied
+        if not found:
+            break
+        copied |= found
+        flow = BufferFlow(module, copied)
+    return flow
 
 
 def _sets(flow: BufferFlow) -> list[list[Buffer]]:

@@ -1,5 +1,7 @@
 """Memory reckoned from a text alone, held against what XLA assigned where that is known."""
 
+import re
+
 import pytest
 
 from analysis.histories import history_of
@@ -231,6 +233,74 @@ def test_a_parameter_that_a_loop_changes_is_copied_and_a_donated_one_is_not() ->
     alias = "is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }"
     donated = estimate(entry(*lines, before=LOOP, header=alias)).reserved
     assert (donated["donated"], donated.get("output")) == (1024, None)
+
+
+@pytest.mark.parametrize(
+    ("reader", "arrays"),
+    [
+        # The accumulator and what is made inside.
+        ("ROOT %r = f32[4]{0} reverse(%left), dimensions={0}", 2),
+        # What the accumulator began as, too.
+        ("ROOT %r = f32[4]{0} custom-call(%left, %a)", 3),
+        ("ROOT %r = f32[4]{0} custom-call(%left, %begin)", 3),
+        # The element that the loop hands on is no other than before.
+        ("ROOT %r = f32[4]{0} custom-call(%left, %handed)", 2),
+        # A second loop begins with what the first began with; it may take that.
+        (
+            f"%v = (s32[], {KB}, {KB}) while(%t), condition=%cond.2, body=%body.2\n"
+            f"  %second = {KB} get-tuple-element(%v), index=1\n"
+            "  ROOT %r = f32[4]{0} custom-call(%left, %second)",
+            3,
+        ),
+        # Unless it is read once more: both accumulators, their beginning, what is made inside.
+        (
+            f"%v = (s32[], {KB}, {KB}) while(%t), condition=%cond.2, body=%body.2\n"
+            f"  %second = {KB} get-tuple-element(%v), index=1\n"
+            "  ROOT %r = f32[4]{0} custom-call(%left, %second, %a)",
+            4,
+        ),
+    ],
+)
+def test_what_is_read_after_a_loop_changed_it_is_kept(reader: str, arrays: int) -> None:
+    found = temporaries(
+        X,
+        "%zero = s32[] constant(0)",
+        "%start = s32[] copy(%zero)",
+        f"%a = {KB} reverse(%x), dimensions={{0}}",
+        f"%t = (s32[], {KB}, {KB}) tuple(%start, %a, %x)",
+        f"%w = (s32[], {KB}, {KB}) while(%t), condition=%cond, body=%body",
+        f"%left = {KB} get-tuple-element(%w), index=1",
+        f"%handed = {KB} get-tuple-element(%w), index=2",
+        f"%begin = {KB} get-tuple-element(%t), index=1",
+        reader,
+        before=LOOP + re.sub(r"%(\w+)", r"%\1.2", LOOP),
+    )
+    assert found // 1024 == arrays
+
+
+def test_a_loop_in_one_branch_may_change_what_another_reads() -> None:
+    branches = (
+        f"%b0 (p0: f32[256]) -> f32[256] {{\n  %p0 = {KB} parameter(0)\n"
+        "  %zero = s32[] constant(0)\n  %start = s32[] copy(%zero)\n"
+        f"  %t = (s32[], {KB}, {KB}) tuple(%start, %p0, %p0)\n"
+        f"  %w = (s32[], {KB}, {KB}) while(%t), condition=%cond, body=%body\n"
+        f"  ROOT %q0 = {KB} get-tuple-element(%w), index=1\n}}\n\n"
+        f"%b1 (p1: f32[256]) -> f32[256] {{\n  %p1 = {KB} parameter(0)\n"
+        f"  ROOT %q1 = {KB} reverse(%p1), dimensions={{0}}\n}}\n\n"
+    )
+    body = LOOP.replace("tuple(%next, %sum, %kept)", "tuple(%next, %sum, %sum)")
+
+    def size(order: str) -> int:
+        return temporaries(
+            X,
+            "%i = s32[] constant(0)",
+            f"%a = {KB} reverse(%x), dimensions={{0}}",
+            f"%c = {KB} conditional(%i, %a, %a), branch_computations={{{order}}}",
+            "ROOT %r = f32[4]{0} reverse(%c), dimensions={0}",
+            before=body + branches,
+        )
+
+    assert size("%b0, %b1") == size("%b1, %b0")
 
 
 def test_branches_leave_their_results_in_one_place() -> None:
