@@ -19,6 +19,9 @@ from hlo_parser.scan import Scanner
 MAX_BODY_DEPTH = 64
 """Bodies in bodies deeper than this are not read: each level looks at its text again."""
 
+NO_INSTRUCTION = "a computation without an instruction"
+"""Why a body that closes with nothing in it is not understood."""
+
 BARE_NAME = "_"
 """What XLA calls the computation of a text that is one instruction."""
 
@@ -181,7 +184,7 @@ class BodyReader:
         name = self._context.names.make(role)
         end = body.read(opening + 1)
         if not body.instructions:
-            self._gap(opening, end, "a computation without an instruction")
+            self._gap(opening, end, NO_INSTRUCTION)
             return name, end
         line = self._line(opening)
         self.inner += [Inner(computation, line + below) for computation, below in body.inner]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns
 from hlo_parser.blocks import Block, read_block
-from hlo_parser.body import BARE_NAME, BodyReader, Context, Inner
+from hlo_parser.body import BARE_NAME, NO_INSTRUCTION, BodyReader, Context, Inner
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.head_and_foot import foot_attributes
@@ -312,7 +312,7 @@ class _Reading:
         end = body.read(place)
         foot = scanner.foot_end(end)
         if not body.instructions:
-            self._add_unparsed(start, foot, "a computation without an instruction")
+            self._add_unparsed(start, foot, NO_INSTRUCTION)
             return scanner.skip_blank(foot)
         raw = self.data[start:foot]
         block = self.interner.blocks.get(raw)

@@ -223,6 +223,8 @@ LONG_TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
         100_000,
     ),
     "80 kB of open braces in a tail": (lambda n: body("c = f32[] add(r), k=" + "{" * n), 80_000),
+    "80 kB of open braces for an instruction": (lambda n: body("{" * n), 80_000),
+    "20,000 lines of an open brace": (lambda n: body("{\n" * n), 20_000),
     "a million elements": (
         lambda n: body(f"c = s32[{n}] constant({{{', '.join(['1'] * n)}}})"),
         1_000_000,
@@ -260,6 +262,8 @@ LONG_TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
 def seconds_long(text: str) -> float:
     """As `seconds`, with frontend attributes and header, once."""
     start = time.process_time()
+    with suppress(HloSyntaxError):
+        parse_module(text, strict=True)
     with suppress(HloSyntaxError):
         module = parse_module(text)
         ask_everything(module)
