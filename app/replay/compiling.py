@@ -54,7 +54,8 @@ _NO_MEMORY = (
 )
 # Sent by the system or somebody, never raised by what a module does.
 _FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
-_UNKNOWN_FLAG = "Unknown flag"
+# xla/parse_flags_from_env.cc; xla/debug_options_flags.cc and tsl/util/command_line_flags.cc.
+_BAD_FLAG = re.compile(r"Unknown flag.*|Illegal value for --.*|Couldn't interpret value .*")
 # Flags that its own library reads, from a variable of its own.
 _OF_LIBTPU = ("--xla_tpu_", "--xla_jf_", "--xla_sc_", "--xla_vf_", "--xla_msa_")
 # What no module is to blame for: part of the message, and what is said of it.
@@ -198,9 +199,8 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
     )
     if ended.ending == Ending.MEMORY or any(word in log + error for word in _NO_MEMORY):
         return Kind.MEMORY, "", "the memory it may have was not enough"
-    if _UNKNOWN_FLAG in log:
-        at = log.index(_UNKNOWN_FLAG)
-        return Kind.REFUSED, "", log[at : at + _MOST_WORDS].split("\n")[0]
+    if found := _BAD_FLAG.search(log):
+        return Kind.REFUSED, "", found[0][:_MOST_WORDS]
     if stage == "prepare":
         return Kind.REFUSED, "", error[:_MOST_WORDS]
     failures = read_log(f"{log}\n{error}\n", name="replay").failures
@@ -362,7 +362,12 @@ def _quoted(value: str) -> str:
 def _environ(
     tool: Toolchain, subject: Subject, flags: Mapping[str, str], folder: Path, keep: Path | None
 ) -> dict[str, str]:
-    words = [f"--{name}={_quoted(value)}" for name, value in flags.items()]
+    words = [
+        f"--{name}={_quoted(value)}"
+        for name, value in flags.items()
+        # A dump states all flags, and those of GPUs may have values that another release refuses.
+        if subject.backend != "TPU" or not name.startswith("xla_gpu_")
+    ]
     if tool.ptxas is not None:
         words.append(f"--xla_gpu_cuda_data_dir={tool.ptxas}")
     if subject.backend == "CPU":

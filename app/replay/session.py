@@ -351,6 +351,10 @@ class Session:
             f" an older form, without: {listed}."
         )
 
+    def _tell(self, name: str, attempt: Attempt) -> None:
+        # Without a log, the first failure is the one that is looked for.
+        self._plan.told(name, compared(attempt, self.signature or attempt.signature))
+
     def _reader_of(self, tool: Toolchain) -> Reader:
         return Reader(tool, self._dumped, self._budget, self._reference.of_log)
 
@@ -368,7 +372,7 @@ class Session:
             seconds=self._plan.budget_s,
             jobs=self._plan.jobs,
             signature=self._reference.of_log,
-            told=self._plan.told,
+            told=self._tell,
             weigh=weigh,
         )
 

@@ -241,6 +241,29 @@ def test_an_unknown_flag_that_no_table_has_is_refused() -> None:
     assert judge(Ended(Ending.CRASHED, {}, log, 6), SIGNATURE)[0] == Kind.REFUSED
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "debug_options_flags.cc:145] Illegal value for --xla_gpu_x 'CPU'",
+        "command_line_flags.cc:109] Couldn't interpret value maybe for flag xla_gpu_x.",
+    ],
+)
+def test_a_value_that_the_release_does_not_take_is_refused(line: str) -> None:
+    check = (
+        "parse_flags_from_env.cc:220] Check failed: tsl::Flags::Parse(&a, b) Flag parsing failed."
+    )
+    kind, _, words = judge(Ended(Ending.CRASHED, {}, f"E0000 {line}\nF0000 {check}", 6), SIGNATURE)
+    assert (kind, words) == (Kind.REFUSED, line.partition("] ")[2])
+
+
+def test_flags_of_gpus_are_not_given_for_tpus(tmp_path: Path) -> None:
+    tool = replace(make_toolchain(tmp_path, "assert 'xla_gpu_autotune_level' not in flags"))
+    subject = replace(SUBJECT, backend="TPU")
+    flags = {"xla_gpu_autotune_level": "0", "xla_cpu_enable_fast_math": "true"}
+    with_it = replace(tool, has_tpu=True)
+    assert compile_once(with_it, subject, flags, budget=Budget(wall_s=60)).kind == Kind.COMPILES
+
+
 def test_log_and_dump_are_kept_on_request(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     compile_once(
