@@ -19,6 +19,7 @@ from app.views.pass_diff import PassDiff
 from app.views.pass_text import PassText
 from app.views.search import SearchResult
 from app.views.slices import ModuleRow, Slice
+from app.web.replays import ReplayAnswer
 
 _DESCRIBED = (
     Report,
@@ -29,6 +30,7 @@ _DESCRIBED = (
     PassText,
     SearchResult,
     Preview,
+    ReplayAnswer,
     Slice[ModuleRow],
     Slice[Dump],
     Slice[Loop],

@@ -48,6 +48,7 @@ def test_operations_have_ids_of_their_own(described: dict[str, Any]) -> None:
         "diff_passes",
         "get_loop",
         "get_pass_text",
+        "get_replay",
         "get_report",
         "get_report_in_form",
         "get_report_state",

@@ -79,10 +79,32 @@ def test_a_replay_is_a_report_of_its_own(compiling: TestClient) -> None:
     page = compiling.get(made, headers=HTML).text
     assert "What recompiling showed" in page
     assert "tried: works" in page
+    api = f"/api/v1/reports/{made.rpartition('/')[2]}/replay"
+    answer = compiling.get(api, params={"wait": 60}).json()
+    assert (answer["state"], answer["asked"], answer["error"]) == ("done", ["prove", "flags"], "")
+    assert answer["replay"] == report["replay"]
+    assert answer["replay"]["same"]["confidence"] == "certain"
+    assert any(line.startswith('What "same signature" means here') for line in answer["lines"])
+    # The report that it was begun from has none.
+    gone = compiling.get(f"/api/v1/reports/{path.rpartition('/')[2]}/replay")
+    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
     # The other report is as it was, and may go without taking the files along.
     assert "What recompiling showed" not in compiling.get(path, headers=HTML).text
     assert compiling.post(f"{path}/delete", headers=HTML).status_code == 200
     assert compiling.get(made, headers=HTML).status_code == 200
+
+
+def test_how_far_it_is_can_be_asked_before_there_is_an_answer(compiling: TestClient) -> None:
+    path = sent(compiling)
+    services = app_of(compiling).state.services
+    services.runner.stop()
+    asked = {"ask": ["passes"], "flags": FLAGS}
+    answer = compiling.post(f"{path}/replay", data=asked, headers=HTML, follow_redirects=False)
+    made = answer.headers["location"].rpartition("/")[2]
+    said = compiling.get(f"/api/v1/reports/{made}/replay").json()
+    assert (said["state"], said["asked"], said["replay"]) == ("queued", ["passes"], None)
+    assert said["progress"] == "Waiting for a free worker"
+    assert compiling.get("/api/v1/reports/nothing/replay").status_code == 404
 
 
 def test_without_a_release_that_fits_it_says_so(compiling: TestClient) -> None:
@@ -95,6 +117,9 @@ def test_without_a_release_that_fits_it_says_so(compiling: TestClient) -> None:
     page = compiling.get(made, headers=HTML).text
     assert "no jaxlib release installed that fits the dump" in page
     assert RELEASE in page
+    said = compiling.get(f"/api/v1/reports/{made.rpartition('/')[2]}/replay").json()
+    assert (said["state"], said["replay"], said["error_code"]) == ("failed", None, "toolchain")
+    assert "no jaxlib release installed" in said["error"]
 
 
 def test_only_whoever_sent_it_may_ask(compiling: TestClient) -> None:
