@@ -4,40 +4,24 @@ Figures are those of the report, of the last text of each module: names, numbers
 enter. What cannot be known (no buffer assignment, no loop at that line) is `unknown` and no pass.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from app.analysis.comparison import Analysed
-from app.analysis.comparison_amounts import exposed_us, pair_loops
+from app.analysis.comparison_amounts import pair_loops
 from app.analysis.comparison_places import line_text
-from app.analysis.policy_file import UNITS, Check, Lines, Measure
+from app.analysis.policy_figures import MOST_PLACES, Subject, figure_of, is_at
+from app.analysis.policy_file import UNITS, Check, Lines
 from app.analysis.policy_reshardings import FoundResharding, reshardings_of
 from app.model.comparison import Unit
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow, PolicyVerdict
-from app.model.report import Collective, Dump, Loop, LoopEventKind, Module, Report, Source, Tool
+from app.model.report import Loop, LoopEventKind, Module, Report, Tool
 
-_MOST_PLACES = 12
 _PIPELINED: frozenset[LoopEventKind] = frozenset(
     {"pipelined_forward", "pipelined_backward", "pipelined_forward_sink"}
 )
 _DOUBLED: frozenset[LoopEventKind] = frozenset({"double_buffered"})
 _UNIT_WORDS: dict[Unit, str] = {"": "", "bytes": " bytes", "flops": " FLOP", "us": " µs"}
-_COUNTS: dict[Measure, str] = {
-    "copies": "copy",
-    "custom_calls": "custom-call",
-    "fusions": "fusion",
-    "whiles": "while",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """One module of a side, or one loop of it."""
-
-    report: Report
-    module: Module
-    loop: Loop | None = None
 
 
 def hold_against(
@@ -93,8 +77,8 @@ def _module_rows(
     elif check.loop is not None:
         yield from _loop_rows(check, dump.report, module, baseline, old)
     else:
-        before = _Subject(baseline.report, old) if baseline and old else None
-        yield _measured(check, _Subject(dump.report, module), before)
+        before = Subject(baseline.report, old) if baseline and old else None
+        yield _measured(check, Subject(dump.report, module), before)
 
 
 def _same_module(module: Module, report: Report) -> Module | None:
@@ -123,8 +107,8 @@ def _loop_rows(
             continue
         before = None
         if baseline is not None and old is not None:
-            before = _Subject(baseline.report, old, partners.get(loop.id))
-        yield _measured(check, _Subject(report, module, loop), before)
+            before = Subject(baseline.report, old, partners.get(loop.id))
+        yield _measured(check, Subject(report, module, loop), before)
 
 
 def _living(report: Report, module: Module) -> list[Loop]:
@@ -148,7 +132,7 @@ def _is_loop(pattern: str, loop: Loop) -> bool:
     if any(fnmatchcase(name, pattern) for name in names):
         return True
     file, _, line = pattern.rpartition(":")
-    return line.isdecimal() and _is_at((Lines(file, int(line), int(line)),), loop.source)
+    return line.isdecimal() and is_at((Lines(file, int(line), int(line)),), loop.source)
 
 
 def _loop_row(check: Check, report: Report, module: Module, loop: Loop) -> PolicyRow:
@@ -183,10 +167,10 @@ def _origin(loop: Loop, report: Report) -> Loop | None:
 # ---- measures -----------------------------------------------------------------------------------
 
 
-def _measured(check: Check, subject: _Subject, before: _Subject | None) -> PolicyRow:
+def _measured(check: Check, subject: Subject, before: Subject | None) -> PolicyRow:
     assert check.measure is not None
-    value, places = _value(check, subject)
-    old = _value(check, before)[0] if before is not None else None
+    value, places = figure_of(check, subject)
+    old = figure_of(check, before)[0] if before is not None else None
     verdict, why = _verdict(check, value, old)
     return _row(
         check,
@@ -233,59 +217,6 @@ def _limit(check: Check) -> str:
     return ", ".join(words)
 
 
-def _value(check: Check, subject: _Subject) -> tuple[float | None, tuple[PolicyPlace, ...]]:
-    """The figure, and the instructions behind it where it counts instructions."""
-    measure = check.measure
-    if measure in ("collectives", "collective_bytes", "exposed_us"):
-        counted = _collectives(check, subject)
-        return _of_collectives(measure, counted), tuple(map(_place, counted[:_MOST_PLACES]))
-    loop = subject.loop
-    if measure == "trip_count":
-        return (None if loop is None else loop.trip_count), ()
-    if measure == "carry":
-        return (None if loop is None else len(loop.carry)), ()
-    return _of_module(measure, subject), ()
-
-
-def _collectives(check: Check, subject: _Subject) -> list[Collective]:
-    if subject.loop is None and check.loop is not None:
-        # The baseline has no such loop: what stands in it is new.
-        return []
-    return [
-        c
-        for c in subject.report.collectives
-        if c.module == subject.module.id
-        and (subject.loop is None or c.loop == subject.loop.id)
-        and (check.opcode is None or fnmatchcase(c.opcode, check.opcode))
-        and (not check.lines or _is_at(check.lines, c.source))
-    ]
-
-
-def _of_collectives(measure: Measure, counted: Sequence[Collective]) -> float | None:
-    if measure == "collectives":
-        return len(counted)
-    if measure == "collective_bytes":
-        return sum(c.bytes for c in counted)
-    return exposed_us(counted) if counted else 0.0
-
-
-def _of_module(measure: Measure | None, subject: _Subject) -> float | None:
-    memory = next((m for m in subject.report.memory if m.module == subject.module.id), None)
-    last = subject.module.dumps[-1]
-    if measure == "total_memory":
-        return memory.total_bytes if memory else None
-    if measure == "peak_memory":
-        return memory.peak.bytes if memory and memory.peak else None
-    if measure in _COUNTS:
-        return last.counts.get(_COUNTS[measure], 0)
-    of_dump: dict[str, Callable[[Dump], float | None]] = {
-        "instructions": lambda dump: dump.instructions,
-        "flops": lambda dump: dump.flops,
-        "run_bytes": lambda dump: sum(dump.collective_bytes.values()),
-    }
-    return of_dump[measure](last) if measure is not None else None
-
-
 # ---- graphs -------------------------------------------------------------------------------------
 
 
@@ -297,7 +228,7 @@ def _resharding_row(check: Check, dump: Analysed, module: Module) -> PolicyRow:
         each
         for each in reshardings_of(history)
         if (check.opcode is None or fnmatchcase(each.opcode, check.opcode))
-        and (not check.lines or any(_is_at(check.lines, source) for source in each.sources))
+        and (not check.lines or any(is_at(check.lines, source) for source in each.sources))
     ]
     return _row(
         check,
@@ -307,12 +238,12 @@ def _resharding_row(check: Check, dump: Analysed, module: Module) -> PolicyRow:
         value=len(found),
         limit="none" + (" at these lines" if check.lines else ""),
         why=found[0].said if found else "",
-        places=tuple(_resharded(each, check.lines) for each in found[:_MOST_PLACES]),
+        places=tuple(_resharded(each, check.lines) for each in found[:MOST_PLACES]),
     )
 
 
 def _resharded(each: FoundResharding, lines: Sequence[Lines]) -> PolicyPlace:
-    at = [source for source in each.sources if not lines or _is_at(lines, source)]
+    at = [source for source in each.sources if not lines or is_at(lines, source)]
     return PolicyPlace(
         instruction=each.instruction,
         opcode=each.opcode,
@@ -374,29 +305,3 @@ def _row(
 
 def _unknown(check: Check, module: Module | None = None, *, why: str) -> PolicyRow:
     return _row(check, module, None, verdict="unknown", why=why, limit=_limit(check))
-
-
-def _place(collective: Collective) -> PolicyPlace:
-    return PolicyPlace(
-        instruction=collective.instruction,
-        opcode=collective.opcode,
-        computation=collective.computation,
-        source=collective.source,
-    )
-
-
-def _is_at(lines: Sequence[Lines], source: Source | None) -> bool:
-    """Whether a place, or a call that led to it, stands in one of these lines."""
-    if source is None:
-        return False
-    calls = [(source.file, source.line), *((f.file, f.line) for f in source.frames)]
-    return any(
-        _is_file(wanted.file, file) and wanted.first <= line <= wanted.last
-        for wanted in lines
-        for file, line in calls
-    )
-
-
-def _is_file(wanted: str, file: str) -> bool:
-    file = file.replace("\\", "/")
-    return file == wanted or file.endswith(f"/{wanted}")

@@ -4,7 +4,6 @@ One interner serves the whole dump, so memory follows the distinct text. Everyth
 is counted. In goes what the user gave, out come values without any file handle.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -31,7 +30,7 @@ from app.ingest.protos import (
     Twin,
     stem_of,
 )
-from app.ingest.soundness import faults_of
+from app.ingest.remarks import no_dump, note_faults, remark_on_folders, remark_on_steps
 from app.ingest.streams import Damage, Peekable
 from app.ingest.target_config import read_target_config
 from app.ingest.text import Text, read_text
@@ -146,9 +145,9 @@ class _Loader:
         self._read_assignments()
         self._judge()
         modules = tuple(map(self._with_target, group_texts(self._texts, self._side_files)))
-        self._remark_on_folders()
-        self._remark_on_steps(modules)
-        self._note_faults(modules)
+        remark_on_folders(self._inventory, self._texts)
+        remark_on_steps(self._inventory, modules)
+        note_faults(self._inventory, modules)
         owners = {file: m.id for m in modules for files in m.files.values() for file in files}
         flags_file = self._flags_file(modules)
         memory = [
@@ -328,7 +327,7 @@ class _Loader:
                 next_step="Nothing in it is whole: send it again.",
             )
         if not inventory.kinds.keys() - _NOT_XLA:
-            self._refuse_foreign(self._no_dump())
+            self._refuse_foreign(no_dump(opened, inventory))
         if damage is not None:
             if opened.damage is not None:
                 inventory.skip(opened.name, damage.code, damage.reason)
@@ -342,51 +341,6 @@ class _Loader:
         self._inventory.skip(
             self._opened.name, error.code, f"{error.cause}. {error.next_step}", self._opened.count
         )
-
-    def _no_dump(self) -> NotADump:
-        found = ", ".join(f"{n} {kind}" for kind, n in sorted(self._inventory.kinds.items()))
-        if self._opened.is_archive:
-            return NotADump(
-                f"none of the files is XLA's ({found or 'no file at all'})",
-                place=self._opened.name,
-                code="no_xla_files",
-                next_step="Looked for module_NNNN.NAME.*.txt and other files of --xla_dump_to, "
-                "and for texts that start with HloModule.",
-            )
-        return NotADump(
-            "neither an archive nor a text of XLA",
-            place=self._opened.name,
-            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
-            "is given as a log (--log, log=).",
-        )
-
-    def _remark_on_folders(self) -> None:
-        folders: dict[int, set[str]] = defaultdict(set)
-        for text in self._texts:
-            if text.name.module_id is not None:
-                folders[text.name.module_id].add(text.name.folder)
-        count = max((len(names) for names in folders.values()), default=0)
-        if count > 1:
-            self._inventory.remark(
-                "several_dumps", f"{count} folders hold a module of the same number; all are kept"
-            )
-
-    def _remark_on_steps(self, modules: tuple[ModuleHistory, ...]) -> None:
-        for module in modules:
-            steps = [dump.name.step for dump in module.dumps if dump.name.step is not None]
-            if len(set(steps)) < len(steps):
-                self._inventory.remark(
-                    "colliding_steps",
-                    f"several texts of {module.id} have one number: they may come from "
-                    "several processes that wrote to one folder",
-                )
-
-    def _note_faults(self, modules: tuple[ModuleHistory, ...]) -> None:
-        # The last text stands for all: what is wrong in an earlier one is hardly mended by a pass.
-        for module in modules:
-            for dump in module.dumps[-1:]:
-                for code, what in faults_of(dump.module):
-                    self._inventory.note(code, f"{show_name(what[:200])} in {dump.file}")
 
     def _with_target(self, module: ModuleHistory) -> ModuleHistory:
         files = module.files.get("target_config", ())
