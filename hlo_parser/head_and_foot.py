@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
 from hlo_parser.comments import blanked
+from hlo_parser.instruction_forms import split_list
+from hlo_parser.literal_forms import shape_fault
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import COMPUTATION_HEAD, Scanner
-from hlo_parser.value_forms import braces
+from hlo_parser.value_forms import braces, squeezed
 
 if TYPE_CHECKING:
     from hlo_parser.computation import Computation
@@ -22,6 +24,8 @@ _FOOT_ATTRIBUTE = compile_pattern(
     rf",\s*+({patterns.KEY})\s*+({patterns.VALUE}|'[^'\\\n]*+'|{braces(patterns.JSON_DEPTH)})",
     re.ASCII | re.S,
 )
+_LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
+_PARAMETER = compile_pattern(rf"%?+{patterns.NAME}(?:[: ]|(?=\())(.*)", re.S)
 
 
 def foot_attributes(text: str) -> list[tuple[str, str]]:
@@ -56,3 +60,18 @@ def is_odd_head(computation: Computation) -> bool:
     match = COMPUTATION_HEAD.match(raw)
     opens = match is not None and raw.startswith(b"(", match.end())
     return opens and b"=" not in raw[: raw.find(b"{")] and Scanner(raw).head(0) is None
+
+
+def signature_fault(text: str) -> str | None:
+    """Why `(names and shapes) -> shape` is not sound."""
+    head, _, result = squeezed(text).rpartition("->")
+    if _LOOSE_COLON.search(text):
+        return "the ':' of a signature is part of a name without '%'"
+    for piece in split_list(head[1:-1]):
+        parameter = _PARAMETER.fullmatch(piece)
+        if parameter is None:
+            return "a signature takes names with shapes"
+        fault = shape_fault(parameter[1])
+        if fault is not None:
+            return fault
+    return shape_fault(result)

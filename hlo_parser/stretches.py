@@ -9,10 +9,13 @@ character. Reads the stretch again, so it is for the one error that a strict rea
 from __future__ import annotations
 
 from hlo_parser import grammar
-from hlo_parser.body import BodyReader, Context
+from hlo_parser.body import NO_INSTRUCTION, BodyReader, Context
+from hlo_parser.comments import blanked
+from hlo_parser.computation import Gap
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.lines import LineReader
 from hlo_parser.scan import Scanner
+from hlo_parser.values import holds_body
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -25,8 +28,10 @@ def sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     """The error at the very place where reading stopped inside the stretch, if it did."""
     span = first.span
     text = _text_of(span, lines)
-    gap = _first_gap(span, text)
-    if gap is not None:
+    if text.startswith("FileNames"):
+        return _in_tables(span, lines) or HloSyntaxError(first.reason, span, lines[span.line - 1])
+    gap = _first_gap(first, text)
+    if gap is not None and gap.span != span:
         return sharpened(gap, lines)
     line, column = span.line, span.column
     read = grammar.read_header if text.startswith("HloModule") else grammar.read_instruction
@@ -41,23 +46,42 @@ def sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     return HloSyntaxError(first.reason, Span(line, column, *end), lines[line - 1])
 
 
+def _in_tables(span: Span, lines: list[str]) -> HloSyntaxError | None:
+    """Where tables of frames stop being such; what follows them is at hand, too."""
+    text = "\n".join(lines[span.line - 1 :])[: grammar.MAX_TEXT]
+    try:
+        grammar.read_frames(text)
+    except grammar.GrammarError as error:
+        before = text[: error.offset].split("\n")
+        line, column = span.line + len(before) - 1, len(before[-1]) + 1
+        return HloSyntaxError(error.message, Span(line, column, line, column + 1), lines[line - 1])
+    return None
+
+
 def _text_of(span: Span, lines: list[str]) -> str:
     stretch = lines[span.line - 1 : span.end_line]
     stretch[-1] = stretch[-1][: span.end_column - 1]
     return "\n".join(stretch)[span.column - 1 :]
 
 
-def _first_gap(span: Span, text: str) -> Unparsed | None:
-    """What is not understood inside of a stretch that is a computation, or its body."""
+def _first_gap(first: Unparsed, text: str) -> Unparsed | None:
+    """What is not understood inside of a stretch that is a computation, its body, or holds bodies.
+
+    Another stretch that opens a brace, a line of nothing but braces say, is looked at no further.
+    """
+    span = first.span
     scanner = Scanner(text.encode("utf-8", "surrogatepass"))
     head = scanner.head(0)
-    if head is None and not text.startswith("{"):
-        return None
     body = BodyReader(Context(scanner, LineReader()), 0)
-    body.read(head[2] if head is not None else 1)
-    if not body.gaps:
+    gap: Gap | None = None
+    if head is not None or (text.startswith("{") and first.reason == NO_INSTRUCTION):
+        body.read(head[2] if head is not None else 1)
+        gap = body.gaps[0] if body.gaps else None
+    elif holds_body(blanked(text)):
+        body.read(0)
+        gap = _first_inner_gap(body)
+    if gap is None:
         return None
-    gap = body.gaps[0]
     shift = span.column - 1
     place = Span(
         span.line + gap.line,
@@ -66,3 +90,13 @@ def _first_gap(span: Span, text: str) -> Unparsed | None:
         gap.end_column + (0 if gap.end_line else shift),
     )
     return Unparsed(place, gap.text, gap.reason)
+
+
+def _first_inner_gap(body: BodyReader) -> Gap | None:
+    """What is not understood first in the bodies that stand inside of others."""
+    gaps = (
+        gap._replace(line=gap.line + below, end_line=gap.end_line + below)
+        for computation, below in body.inner
+        for gap in computation.gaps
+    )
+    return min(gaps, key=lambda gap: (gap.line, gap.column), default=None)

@@ -10,19 +10,19 @@ predecessors that they do not hold, since XLA prints them so (since 0.11).
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING, NoReturn
 
 from hlo_parser import patterns
 from hlo_parser.async_forms import AsyncSteps
 from hlo_parser.errors import HloSyntaxError, Span
-from hlo_parser.head_and_foot import foot_of, is_odd_head, signature_of
+from hlo_parser.head_and_foot import foot_of, is_odd_head, signature_fault, signature_of
 from hlo_parser.instruction_forms import (
     STEPS,
     declared_shapes,
     instruction_fault,
     is_reserved,
     keys_of,
-    split_list,
     tells_shape,
 )
 from hlo_parser.literal_forms import compatible, shape_fault
@@ -33,6 +33,8 @@ from hlo_parser.stretches import lines_of, sharpened
 from hlo_parser.value_forms import is_header_key, squeezed, value_fault
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo_parser.computation import Computation
     from hlo_parser.instruction import Instruction
     from hlo_parser.instruction_forms import Fault
@@ -44,17 +46,16 @@ def check(module: Module, data: bytes) -> None:
     lines = lines_of(data)
     if module.unparsed:
         first = module.unparsed[0]
-        _Check(module, lines).signatures_to(first.span.line)
+        if first.span.line >= module.first_lines[0]:
+            _Check(module, lines).run(first.span.line)
         raise sharpened(first, lines)
     _Check(module, lines).run()
 
 
 _ALIASED_OUTPUT = compile_pattern(r"[{,]\{([\d,]*+)\}:\(")
 _HEADER_WORD = compile_pattern(r"HloModule(?=[\s%/])")
-_LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
 _ROW = compile_pattern(r"\s*+\d++\s*+\{[^{}\"]*+\}\s*+")
 _ROW_KEY = compile_pattern(patterns.KEY)
-_PARAMETER = compile_pattern(rf"%?+{patterns.NAME}(?:[: ]|(?=\())(.*)", re.S)
 
 
 class _Check:
@@ -70,7 +71,8 @@ class _Check:
         # The first line of the computation that is looked at; equal ones are one object.
         self.line = module.first_lines[0]
 
-    def run(self) -> None:
+    def run(self, until: float = inf) -> None:
+        """Look at everything, or at what stands before a line that was not understood."""
         self._header()
         self._frames()
         first = self.module.computations[0]
@@ -83,7 +85,10 @@ class _Check:
         entry: Computation | None = None
         places = self.module.first_lines
         for computation, line in zip(self.module.computations, places, strict=True):
+            if line > until:
+                return
             self.line = line
+            is_whole = line + computation.line_count <= until
             name = computation.name
             head = computation.text[: computation.text.find("{")]
             if f"%{name}" not in head and is_reserved(name, head):
@@ -93,22 +98,23 @@ class _Check:
             if computation.is_entry and entry is not None:
                 self._fail(computation, "ENTRY", "a second {}")
             entry = computation if computation.is_entry else entry
-            self._body(computation)
+            if not is_whole:
+                self._signature_shapes(computation)
+            self._body(computation, until)
+            if not is_whole:
+                return
+            self._parameters(computation)
             self._foot(computation)
             self._signature(computation)
             if computation.is_entry:
                 self._aliases(computation)
             self.computations.add(name)
 
-    def signatures_to(self, last: int) -> None:
-        """The shapes in signatures of computations that begin up to a line, and nothing else."""
-        places = self.module.first_lines
-        for computation, line in zip(self.module.computations, places, strict=True):
-            text = signature_of(computation) if line <= last else None
-            fault = _signature_fault(text) if text is not None else None
-            if fault is not None:
-                self.line = line
-                self._fail(computation, computation.name, _literally(fault))
+    def _signature_shapes(self, computation: Computation) -> None:
+        text = signature_of(computation)
+        fault = signature_fault(text) if text is not None else None
+        if fault is not None:
+            self._fail(computation, computation.name, _literally(fault))
 
     def _header(self) -> None:
         header = self.module.header
@@ -148,13 +154,13 @@ class _Check:
             if len(set(keys)) < len(keys):
                 self._fail_in_header(row, "a row has a key twice")
 
-    def _body(self, computation: Computation) -> None:
+    def _body(self, computation: Computation, until: float) -> None:
         shapes: dict[str, str] = {}
         numbers: set[int | None] = set()
         root: Instruction | None = None
         text = computation.text
         steps = AsyncSteps(self._root_opcode)
-        for instruction in computation.instructions:
+        for instruction in self._instructions(computation, until):
             if text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
@@ -183,7 +189,17 @@ class _Check:
                 fault = steps.fault(instruction, computation.get(first))
                 if fault is not None:
                     self._fail_by(computation, instruction, fault)
-        self._parameters(computation)
+
+    def _instructions(self, computation: Computation, until: float) -> Sequence[Instruction]:
+        """The instructions that end before a line."""
+        found = computation.instructions
+        if until == inf:
+            return found
+        for number, instruction in enumerate(found):
+            last = self.line + computation.line_offset(number) + instruction.text.count("\n")
+            if last >= until:
+                return found[:number]
+        return found
 
     def _number(
         self, computation: Computation, parameter: Instruction, numbers: set[int | None]
@@ -274,7 +290,7 @@ class _Check:
             if is_odd_head(computation):
                 self._fail(computation, computation.name, "the signature of {} is not sound")
             return
-        fault = _signature_fault(text)
+        fault = signature_fault(text)
         result = squeezed(text).rpartition("->")[2]
         root = computation.root.shape.text
         if fault is None and not compatible(result, root):
@@ -354,21 +370,6 @@ class _Check:
                 break
         span = Span(line, column, line, column + len(word))
         raise HloSyntaxError(message.format(word), span, self.lines[line - 1])
-
-
-def _signature_fault(text: str) -> str | None:
-    """Why `(names and shapes) -> shape` is not sound."""
-    head, _, result = squeezed(text).rpartition("->")
-    if _LOOSE_COLON.search(text):
-        return "the ':' of a signature is part of a name without '%'"
-    for piece in split_list(head[1:-1]):
-        parameter = _PARAMETER.fullmatch(piece)
-        if parameter is None:
-            return "a signature takes names with shapes"
-        fault = shape_fault(parameter[1])
-        if fault is not None:
-            return fault
-    return shape_fault(result)
 
 
 def _element(text: str, path: tuple[int, ...]) -> str | None:
