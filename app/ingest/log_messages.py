@@ -264,7 +264,7 @@ class MessageReader:
         file = message.file or ""
         text = message.lines[0]
         if is_told and (message.severity == "I" or not _HARMLESS.search(text, 0, 400)):
-            text = message.text[:TEXT_CHARACTERS]
+            text = message.own_text[:TEXT_CHARACTERS]
             told = PipelinerMove(self._name, message.number, file, text, message.severity)
             kept = self._found.verbose if message.severity == "I" else self._found.warnings
             kept.add((file, message.line), told)

@@ -6,6 +6,7 @@ the message is no failure. Which of several failures is the cause is not decided
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from app.ingest.conditions import mask, split_check
 from app.ingest.log_frames import Threads
@@ -40,6 +41,18 @@ class Message:
         """All lines, without blank ones at the end."""
         lines = self.lines
         return (lines[0] if len(lines) == 1 else "\n".join(lines)).strip()
+
+    @property
+    def own_text(self) -> str:
+        """As `text`, without what a program printed behind a message that had come to its end.
+
+        More of a message follows a colon or an empty first line, or is indented.
+        """
+        first, rest = self.lines[0].strip(), self.lines[1:]
+        if not first or first.endswith(":"):
+            return self.text
+        more = takewhile(lambda line: not line.strip() or line[0].isspace(), rest)
+        return "\n".join((first, *more)).strip()
 
 
 STATUS_CODES = (

@@ -47,7 +47,7 @@ from app.rules.citing import (
     log_evidence,
     other_thread_in_words,
     own_line,
-    place,
+    places,
     stack_evidence,
 )
 from app.rules.frame import Rule
@@ -147,11 +147,11 @@ def _message(
         parts.append(f"The newest text of {history.id} is {history.last.file}.")
         if not history.complete:
             parts.append(changes_in_words(history))
-    places = ", ".join(place(candidate.culprit) for candidate in candidates)
+    told = places(candidate.culprit for candidate in candidates)
     if named:
-        parts.append(f"The message names {places}.")
+        parts.append(f"The message names {told}.")
     elif candidates:
-        parts.append(f"The message names no instruction; the first to look at are {places}.")
+        parts.append(f"The message names no instruction; the first to look at are {told}.")
     return " ".join(filter(None, parts))
 
 

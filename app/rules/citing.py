@@ -3,9 +3,9 @@
 Every rule quotes through these functions, so that each claim shows its place in the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from app.analysis.python_frames import own_frame, own_of, place_of
+from app.analysis.python_frames import is_of_compiler, own_frame, own_of, place_of
 from app.analysis.sources import source_of
 from app.analysis.summaries import how_known
 from app.model.dump import CheckFailure, ModuleHistory, PassDump, PythonFrame
@@ -15,6 +15,7 @@ from hlo_parser import Computation, Instruction
 
 _QUOTE_LIMIT = 400
 _NAME_LIMIT = 120
+_MOST_PLACES = 3
 
 
 def quote(text: str) -> str:
@@ -79,10 +80,16 @@ def line_culprit(frame: PythonFrame, *, role: str) -> Culprit:
 
 
 def stack_evidence(failure: CheckFailure) -> Iterator[Evidence]:
-    """The innermost frame of the log's Python stack, and the program's own."""
+    """The innermost frame of the log's Python stack, and the program's own.
+
+    Where an exception came out of JAX is the same line for all of them.
+    """
     frames = failure.frames or failure.meanwhile
     own = own_of(frames)
-    for frame in dict.fromkeys((*frames[:1], *((own,) if own is not None else ()))):
+    cited = [frame for frame in (*frames[:1], own) if frame is not None]
+    if own is not None and failure.kind != "signal" and is_of_compiler(cited[0]):
+        cited = [own]
+    for frame in dict.fromkeys(cited):
         yield frame_evidence(failure.log, frame)
 
 
@@ -157,6 +164,15 @@ def place(culprit: Culprit) -> str:
         return name
     line = f"{source.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{source.line}"
     return line if culprit.instruction is None else f"{name} ({line})"
+
+
+def places(culprits: Iterable[Culprit]) -> str:
+    """The first places as they are told, and how many more there are."""
+    told = [place(culprit) for culprit in culprits]
+    more = len(told) - _MOST_PLACES
+    if more > 1:
+        return f"{', '.join(told[:_MOST_PLACES])} and {more} more"
+    return ", ".join(told)
 
 
 def _short(name: str) -> str:

@@ -20,6 +20,7 @@ from app.rules.citing import (
     other_thread_in_words,
     own_line,
     place,
+    places,
     quote,
     stack_evidence,
 )
@@ -160,7 +161,7 @@ def _message(
         parts.append(told)
     if culprits:
         how = "The message names" if is_named else "The message names no instruction; suspects are"
-        parts.append(f"{how} {', '.join(place(found.culprit) for found in culprits)}.")
+        parts.append(f"{how} {places(found.culprit for found in culprits)}.")
     if story.adds is not None:
         parts += story.adds(facts, culprits)
     if disabled := _disabled_passes(facts, diagnosis):
