@@ -45,8 +45,12 @@ def foot_of(text: str) -> list[tuple[str, str]]:
 
 def signature_of(computation: Computation) -> str | None:
     """`(names and shapes) -> shape` of a computation's first line; None when it has none."""
-    raw = computation.text.encode("utf-8", "surrogatepass")
-    scanner = Scanner(raw)
+    return signature_in(computation.text)
+
+
+def signature_in(text: str) -> str | None:
+    """As `signature_of`, of a text that begins as a computation does."""
+    scanner = Scanner(text.encode("utf-8", "surrogatepass"))
     head = scanner.head(0)
     opening = scanner.data.find(b"(", 0, head[2]) if head is not None else -1
     if head is None or opening < 0:

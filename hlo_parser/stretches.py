@@ -13,9 +13,13 @@ from hlo_parser.body import NO_INSTRUCTION, BodyReader, Context
 from hlo_parser.comments import blanked
 from hlo_parser.computation import Gap
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
+from hlo_parser.head_and_foot import signature_fault, signature_in
 from hlo_parser.lines import LineReader
+from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner
 from hlo_parser.values import holds_body
+
+_NAME = compile_pattern(r"(?:ENTRY\s*+)?+%?+([A-Za-z_])")
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -30,6 +34,9 @@ def sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     text = _text_of(span, lines)
     if text.startswith("FileNames"):
         return _in_tables(span, lines) or HloSyntaxError(first.reason, span, lines[span.line - 1])
+    error = _in_signature(span, text, lines)
+    if error is not None:
+        return error
     gap = _first_gap(first, text)
     if gap is not None and gap.span != span:
         return sharpened(gap, lines)
@@ -56,6 +63,19 @@ def _in_tables(span: Span, lines: list[str]) -> HloSyntaxError | None:
         line, column = span.line + len(before) - 1, len(before[-1]) + 1
         return HloSyntaxError(error.message, Span(line, column, line, column + 1), lines[line - 1])
     return None
+
+
+def _in_signature(span: Span, text: str, lines: list[str]) -> HloSyntaxError | None:
+    """Why the signature of a computation is not sound, at the computation's name."""
+    signature = signature_in(text)
+    fault = signature_fault(signature) if signature is not None else None
+    if fault is None:
+        return None
+    name = _NAME.match(text)
+    before = text[: name.start(1) if name is not None else 0].split("\n")
+    line = span.line + len(before) - 1
+    column = len(before[-1]) + (span.column if len(before) == 1 else 1)
+    return HloSyntaxError(fault, Span(line, column, line, column + 1), lines[line - 1])
 
 
 def _text_of(span: Span, lines: list[str]) -> str:

@@ -149,6 +149,47 @@ def test_faults(old: str, new: str, line: int, word: str, message: str):
             "is_scheduled=true",
             "attribute is_scheduled is given twice",
         ),
+        (
+            "HloModule m\n\nc {\n  a = s32[] parameter(0)\n  b = s32[] frob(a)\n}\n\n"
+            "ENTRY e {\n  a = s32[] parameter(0)\n  b = s32[] (a)\n}\n",
+            5,
+            "frob",
+            "unknown opcode frob",
+        ),
+        (
+            "HloModule m\n\nENTRY e (x: g32[]) -> f32[] {\n  x = f32[] parameter(\n}\n",
+            3,
+            "e (x",
+            "unknown element type g32",
+        ),
+        (
+            "HloModule m\n\nENTRY e {\n  a = s32[] parameter(0)\n  b = s32[] parameter(0)\n"
+            "  ROOT a = s32[] add(a, b)\n}\n",
+            5,
+            "0)",
+            "a second parameter 0",
+        ),
+        (
+            'HloModule m\n\nFileNames\n1 "a"\n\nFunctionNames\n1 "f"\n\nFileLocations\n'
+            "1 {file_name_id=x}\n\nStackFrames\n\nENTRY e {\n  a = s32[] parameter(0)\n}\n",
+            10,
+            "x}",
+            "expected an integer, found 'x'",
+        ),
+        (
+            "HloModule m\n\nENTRY e {\n  a = s32[] parameter(0)\n  ROOT w = s32[] while(a),"
+            " condition={\n  c = s32[] parameter(0)\n  ROOT d = pred[ compare(c, c)\n}, body={\n"
+            "  ROOT c = s32[] parameter(0)\n}\n}\n",
+            7,
+            "compare",
+            "expected '<=' or '?' or ']' or an integer, found 'compare'",
+        ),
+        (
+            "\n  a = f32[2] negate(f32[2] x)\n  b = f32[2] copy(a)\n",
+            3,
+            "b =",
+            "expected the end of the text behind its one instruction",
+        ),
     ],
 )
 def test_faults_of_other_texts(text: str, line: int, word: str, message: str):
