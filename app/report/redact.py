@@ -50,7 +50,7 @@ class Choice:
 
 
 class Replaced(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was taken out, in how many lines that differ, and the word that stands for it."""
+    """What was taken out, of how many lines that differ, and the word that stands for it."""
 
     kind: str
     original: str

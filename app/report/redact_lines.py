@@ -30,6 +30,8 @@ class SharedLines:
         self._show = show
         self._learnt = {""}
         self._shown = {"": ""}
+        # Lines that were shown as whole texts: within another they may mean something else.
+        self._alone: dict[str, str] = {}
         # Lines that are to be learnt and to be shown, in the order in which they came.
         self._to_learn: deque[str] = deque()
         self._to_show: deque[str] = deque()
@@ -51,6 +53,10 @@ class SharedLines:
     def shown(self, text: str) -> str:
         """What `show` gives for it, and has given for the lines seen before."""
         self._learn_waiting()
+        if "\n" not in text:
+            if text not in self._alone:
+                self._alone[text] = self._show(text)
+            return self._alone[text]
         lines = text.split("\n")
         new = [line for line in dict.fromkeys(lines) if line not in self._shown]
         if not _stand_alone(line for line in new if line not in self._learnt):

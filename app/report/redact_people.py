@@ -79,7 +79,7 @@ _HOSTS: tuple[_Signed, ...] = (
         ),
     ),
     (
-        (compile_pattern(r":(?<=\w:)\d{4}"),),
+        (compile_pattern(r":(?<=[\w.-][\w-]:)\d{4}"),),
         compile_pattern(
             r"\b(?:to|at|on|from|address|server|coordinator|peer|endpoint|is|target|master)"
             rf"[ =:\"'\[(]{{1,3}}({_NAME}):\d{{4,5}}(?![\w:.])"

@@ -8,7 +8,7 @@ which ends when its seconds are over: the cases that its description gives come 
 every time, then random ones of the seed. `test_schemathesis.py` runs this in the long tier; by
 hand it may look for longer.
 
-In full, 15 seconds for each of the 30 operations, it takes eleven minutes and 4,400 cases on two
+In full, 15 seconds for each operation, it takes eleven minutes and 4,400 cases on two
 cores that others use, too, and finds nothing.
 """
 
