@@ -17,6 +17,9 @@ from starlette.testclient import TestClient
 from app.settings import Settings
 from app.store import Store
 
+Placed = Callable[..., Settings]
+"""What the fixture `placed` gives."""
+
 HLO = """HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
 
 ENTRY main.4 {

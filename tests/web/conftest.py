@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from app.settings import Settings
 from app.web import create_app
-from web.asking import IdleRunner
-from web.visiting import Server, chromium, visitors
+from web.asking import IdleRunner, Placed
+from web.visiting import ScaledServers, Server, chromium, visitors
 
 
 @pytest.fixture
@@ -62,9 +62,33 @@ def working(settings: Settings) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def placed(request: pytest.FixtureRequest) -> Placed:
+    """`placed(folder, **changes)`: settings for an application that a file of tests shares."""
+
+    def settings_in(folder: Path, **changes: Any) -> Settings:
+        embedded = Settings(data_dir=folder, min_free_bytes=0, **changes)
+        return scaled(embedded, request) if request.config.getoption("--scaled") else embedded
+
+    return settings_in
+
+
+@pytest.fixture(scope="session")
+def scaled_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScaledServers]:
+    """Two servers, two workers and their engines, for the whole run."""
+    running = ScaledServers(tmp_path_factory.mktemp("set"))
+    yield running
+    running.close()
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server in a process of its own."""
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server in a process of its own, or with `--scaled` the whole set."""
+    if request.config.getoption("--scaled"):
+        yield request.getfixturevalue("scaled_servers")
+        return
     running = Server(tmp_path_factory.mktemp("server"))
     yield running
     running.stop()

@@ -19,7 +19,7 @@ from app.bundle import Bundle
 from app.settings import Settings
 from app.store import hash_of
 from app.web import create_app
-from web.asking import app_of, kept_files, small_dump, tar_of
+from web.asking import Placed, app_of, kept_files, small_dump, tar_of
 from web.planted import ARCHIVE_NAME, LOG, SECRETS, USER, WORDS, leaks, planted_dump
 
 REPORTS = "/api/v1/reports"
@@ -63,8 +63,8 @@ class Shared:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), job_workers=1, min_free_bytes=0)
+def shared(tmp_path_factory: pytest.TempPathFactory, placed: Placed) -> Iterator[Shared]:
+    settings = placed(tmp_path_factory.mktemp("data"), job_workers=1)
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         yield Shared(client)
 

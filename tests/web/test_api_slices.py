@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.settings import Settings
 from app.web import create_app
 from samples import load_sample
-from web.asking import small_dump
+from web.asking import Placed, small_dump
 
 REPORTS = "/api/v1/reports"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
+def report(
+    tmp_path_factory: pytest.TempPathFactory, placed: Placed
+) -> Iterator[tuple[TestClient, str]]:
     """A client, and the address of a finished report on the crashed pipeliner."""
     sample = load_sample("pipeliner_crash")
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), job_workers=1, min_free_bytes=0)
+    settings = placed(tmp_path_factory.mktemp("data"), job_workers=1)
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         files = [
             ("dump", ("dump.tar.gz", sample.archive.read_bytes())),

@@ -14,15 +14,15 @@ from app.settings import Settings
 from app.web import create_app
 from app.web.comparing import MAX_RANKS
 from samples import load_sample
-from web.asking import HLO, tar_of
+from web.asking import HLO, Placed, tar_of
 
 REPORTS = "/api/v1/reports"
 COMPARE = "/api/v1/compare"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), job_workers=1, min_free_bytes=0)
+def server(tmp_path_factory: pytest.TempPathFactory, placed: Placed) -> Iterator[TestClient]:
+    settings = placed(tmp_path_factory.mktemp("data"), job_workers=1)
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         yield client
 

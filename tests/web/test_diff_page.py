@@ -8,21 +8,20 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.settings import Settings
 from app.views.diff_slices import MAX_ROWS
 from app.web import create_app
 from app.web.pane_shelf import PaneKey, PaneShelf
 from app.web.passes import rows_named
 from views.test_diff_rows import AFTER, BEFORE, reader_of
-from web.asking import HLO, tar_of
+from web.asking import HLO, Placed, tar_of
 from web.view_dumps import MODULE, view_dump
 
 FIRST: dict[str, str | int] = {"module": "module_0000.jit_step", "a": 0, "b": 1}
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), min_free_bytes=0)
+def client(tmp_path_factory: pytest.TempPathFactory, placed: Placed) -> Iterator[TestClient]:
+    settings = placed(tmp_path_factory.mktemp("data"))
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         yield client
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.settings import Settings
 from app.web import create_app
-from web.asking import HLO, tar_of
+from web.asking import HLO, Placed, tar_of
 
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 LOOP = """HloModule jit_step
@@ -49,9 +48,11 @@ ENTRY main {
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
+def shown(
+    tmp_path_factory: pytest.TempPathFactory, placed: Placed
+) -> Iterator[tuple[TestClient, str]]:
     """A report with two texts of a module, one of a loop and one with hostile names."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), min_free_bytes=0)
+    settings = placed(tmp_path_factory.mktemp("data"))
     second = HLO.replace("multiply.4", "power.4").replace("multiply(", "power(")
     hostile = HLO.replace(
         "dimensions={}", f'dimensions={{}}, metadata={{op_name="{HOSTILE}"}}'
@@ -69,10 +70,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient
         yield client, f"{state['url']}/graph"
 
 
-def test_of_very_many_nodes_the_nearest_come_with_how_to_narrow(tmp_path: Path) -> None:
+def test_of_very_many_nodes_the_nearest_come_with_how_to_narrow(
+    tmp_path: Path, placed: Placed
+) -> None:
     lines = "".join(f"  u.{n} = f32[] negate(p)\n" for n in range(3_000))
     text = f"HloModule m\n\nENTRY main {{\n  p = f32[] parameter(0)\n{lines}}}\n"
-    settings = Settings(data_dir=tmp_path / "data", min_free_bytes=0)
+    settings = placed(tmp_path / "data")
     with TestClient(create_app(settings), base_url="http://localhost") as client:
         body = tar_of({"module_0000.m.before_optimizations.txt": text.encode()})
         state = client.put("/api/v1/reports/d.tar?wait=60", content=body).json()

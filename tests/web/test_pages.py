@@ -8,9 +8,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.rules.pages import rule_pages
-from app.settings import Settings, template_dir
+from app.settings import template_dir
 from app.web import create_app
-from web.asking import HLO, app_of, kept_files, small_dump, tar_of, until_over
+from web.asking import HLO, Placed, app_of, kept_files, small_dump, tar_of, until_over
 
 HTML = {"accept": "text/html"}
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,9 +143,11 @@ def test_hostile_names_are_shown_as_text(working: TestClient) -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
+def shown(
+    tmp_path_factory: pytest.TempPathFactory, placed: Placed
+) -> Iterator[tuple[TestClient, str]]:
     """A report with two texts of one module, and the address its texts hang below."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), min_free_bytes=0)
+    settings = placed(tmp_path_factory.mktemp("data"))
     second = HLO.replace("multiply.4", "power.4").replace("multiply(", "power(")
     body = tar_of(
         {

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.settings import Settings
 from app.web import create_app
 from app.web.services import Services
-from web.asking import app_of, small_dump
+from web.asking import Placed, app_of, small_dump
 from web.view_dumps import HOSTILE, MODULE, PROGRAM, view_dump
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), min_free_bytes=0)
+def client(tmp_path_factory: pytest.TempPathFactory, placed: Placed) -> Iterator[TestClient]:
+    settings = placed(tmp_path_factory.mktemp("data"))
     with TestClient(create_app(settings), base_url="http://localhost") as running:
         yield running
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from scale.set import ScaledSet
+from scale.turns import Turns
+
 ROOT = Path(__file__).resolve().parents[2]
 FAR = "far.example"
 CHROMIUM = "/usr/bin/chromium"
@@ -33,6 +36,12 @@ settings = Settings(data_dir=Path(sys.argv[1]), allowed_hosts="127.0.0.1,far.exa
 serve(settings, port=int(sys.argv[2]))
 """
 REPORT_MS = 90_000
+# One set serves all files of tests, which a sender's rates would not let it.
+SCALED = {
+    "HLOSCOPE_JOB_WORKERS": "1",
+    "HLOSCOPE_MAX_UPLOADS_PER_HOUR": "1000000",
+    "HLOSCOPE_MAX_REQUESTS_PER_MINUTE": "1000000",
+}
 
 
 class Server:
@@ -59,6 +68,30 @@ class Server:
         self._process.wait(20)
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+
+class ScaledServers(Server):
+    """A scaled-out set that is visited like one server: connections go to its servers in turn."""
+
+    def __init__(self, folder: Path) -> None:
+        names = f"127.0.0.1,{FAR}"
+        self._set = ScaledSet(folder, SCALED | {"HLOSCOPE_ALLOWED_HOSTS": names})
+        self._set.__enter__()
+        self._turns = Turns(self._set.urls)
+        self.base = self._turns.url
+
+    def start(self) -> None:
+        for program in self._set.servers:
+            program.start()
+
+    def stop(self) -> None:
+        for program in self._set.servers:
+            program.stop()
+
+    def close(self) -> None:
+        """End the set with all its engines."""
+        self._turns.close()
+        self._set.close()
 
 
 @contextmanager
