@@ -62,7 +62,7 @@ _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
 _MAX_CLOSED_BY_LINES = 8
-_ROOT_WINDOW = 16
+
 _NAME_WINDOW = 4096
 _NAME_CHARACTERS = f"%.-_{ascii_letters}{digits}".encode()
 
@@ -329,7 +329,7 @@ class _Statement:
         equal = self.scanner.skip_blank(place)
         if self.data.startswith(b"=", equal):
             return self._begins_another(b"=", equal)
-        root = _LAST_ROOT.search(self.data, max(self.start + 1, place - _ROOT_WINDOW), place)
+        root = _LAST_ROOT.search(self.data, max(self.start + 1, place - _NAME_WINDOW), place)
         return root.start() if root is not None else place
 
     def _is_value_open(self, place: int) -> bool:
@@ -350,7 +350,7 @@ class _Statement:
                 name -= 1
             line = self.data[max(self.start, name - _NAME_WINDOW) : name]
             name -= len(line) - len(line.rstrip(_NAME_CHARACTERS))
-        before = self.data[max(self.start, name - _ROOT_WINDOW) : name].rstrip()
+        before = self.data[max(self.start, name - _NAME_WINDOW) : name].rstrip()
         if before.endswith(b"ROOT"):
             name = self.data.rfind(b"ROOT", self.start, name)
         return max(name, self.start + 1)
