@@ -299,7 +299,10 @@ class Upstream(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What a rule says: a claim, how sure it is, what it rests on and what can be done."""
+    """What a rule says: a claim, how sure it is, what it rests on and what can be done.
+
+    `also_in` are further modules of which the very same is true; places are those of the first.
+    """
 
     rule: str
     class_: str = msgspec.field(name="class")
@@ -309,6 +312,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     message: str
     fingerprint: str = ""
     culprits: tuple[Culprit, ...] = ()
+    also_in: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     flags: tuple[str, ...] = ()
     workarounds: tuple[Workaround, ...] = ()

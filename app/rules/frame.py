@@ -17,6 +17,7 @@ import msgspec
 import app.rules as _folder
 from app.model.facts import Facts
 from app.model.report import Finding, Severity
+from app.rules.repeats import folded
 
 _RULE_FILE = re.compile(r"[a-z0-9]{3}\d{3}_\w+")
 _SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
@@ -67,7 +68,7 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 def run_rules(facts: Facts, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
-    """All findings, the gravest and surest first, each with its fingerprint."""
+    """All findings, the gravest and surest first, each once and with its fingerprint."""
     chosen = load_rules() if rules is None else tuple(rules)
     findings = [f for rule in chosen if not rule.fallback for f in rule.check(facts)]
     if not any(f.severity == "error" for f in findings):
@@ -81,7 +82,7 @@ def run_rules(facts: Facts, rules: Sequence[Rule] | None = None) -> tuple[Findin
             f.rule,
         )
     )
-    return tuple(finding_with_fingerprint(f) for f in findings)
+    return tuple(finding_with_fingerprint(f) for f in folded(findings))
 
 
 def finding_with_fingerprint(finding: Finding) -> Finding:
