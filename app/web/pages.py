@@ -77,7 +77,6 @@ def sample(name: str, services: InServices) -> Response:
     if chosen is None:
         raise NotFound("there is no such sample", place=name)
     report_id = report_of_sample(services.store, chosen)
-    services.sample_folders[report_id] = chosen.folder
     services.runner.wake()
     return RedirectResponse(f"{root()}/r/{report_id}", 303)
 

@@ -14,13 +14,17 @@ from app.model.report import Report
 from app.model.source_lines import NO_SOURCE_LINES, ProgramText, Snippet, SourceLines
 from app.report.wording import file_name
 from app.views.source_files import matching_file
+from app.web.samples import folder_of_sample
 from app.web.services import Services
 
 
 def folders_of(services: Services, report_id: str) -> tuple[Path, ...]:
     """Where source files may be looked up: the owner's folders, or that of a sample."""
-    sample = services.sample_folders.get(report_id)
-    return services.own_folders.get(report_id, () if sample is None else (sample,))
+    own = services.own_folders.get(report_id)
+    if own is not None:
+        return own
+    sample = folder_of_sample(services.store, report_id)
+    return () if sample is None else (sample,)
 
 
 def program_text(

@@ -5,6 +5,7 @@ it analysed, and from then on it is there.
 """
 
 import functools
+import hashlib
 import threading
 import tomllib
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from app.settings import sample_dir
 from app.store import Store
-from app.web.sample import place_sample
+from app.web.sample import digest_of, place_sample, placed_id
 
 _PLACING = threading.Lock()
 
@@ -47,6 +48,20 @@ def offered_samples() -> tuple[Sample, ...]:
             )
             found.append((landing["order"], sample))
     return tuple(sample for _, sample in sorted(found, key=lambda item: item[0]))
+
+
+def folder_of_sample(store: Store, report_id: str) -> Path | None:
+    """The folder of the sample that a report is on, where its program lies; None for any other."""
+    for sample in offered_samples():
+        if placed_id(store, _digest(sample)) == report_id:
+            return sample.folder
+    return None
+
+
+@functools.cache
+def _digest(sample: Sample) -> str:
+    files = (sample.archive, sample.log)
+    return digest_of([hashlib.sha256(file.read_bytes()).hexdigest() for file in files])
 
 
 def report_of_sample(store: Store, sample: Sample) -> str:

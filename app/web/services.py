@@ -25,8 +25,8 @@ class Services:
     """Settings, the store, the runner of jobs, and the counters that limits need.
 
     `own_folders` are, by report id, folders of the person who runs the server in which files that
-    the report names are looked up; an upload has none, the program of a sample lies in one of
-    `sample_folders`. `stopping` is set when the server is asked to end: whatever waits gives up.
+    the report names are looked up; an upload has none. `stopping` is set when the server is asked
+    to end: whatever waits gives up.
     """
 
     settings: Settings
@@ -35,7 +35,6 @@ class Services:
     upload_rate: Rate
     stopping: threading.Event
     own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
-    sample_folders: dict[str, Path] = field(default_factory=dict[str, Path])
     shelf: Shelf = field(default_factory=Shelf)
     readings: Readings = field(default_factory=Readings)
     comparisons: MadeOnce[tuple[str, ...], bytes] = field(

@@ -53,7 +53,7 @@ def test_it_fits_and_keeps_nobody_out(visit: Callable[..., Page], scheme: str, w
 
 
 def test_a_sample_opens_with_one_click_and_is_one_report_for_all(
-    visit: Callable[..., Page],
+    visit: Callable[..., Page], server: Server
 ) -> None:
     page = visit()
     page.goto("/")
@@ -65,7 +65,9 @@ def test_a_sample_opens_with_one_click_and_is_one_report_for_all(
     other.goto("/")
     other.get_by_role("button", name="A sum over 4 GPUs").click()
     assert until_report(other) == url
-    # The program of a sample is at hand, and stands beside its figures.
+    # The program of a sample is at hand, and stands beside its figures; after a restart, too.
+    server.stop()
+    server.start()
     other.goto(f"{url}/source")
     expect(other.locator("#L14 code")).to_contain_text("psum")
     expect(other.locator(".source-notes")).to_contain_text("that of uneven_psum.py on this server")

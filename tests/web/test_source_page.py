@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -150,8 +151,9 @@ def test_only_files_that_the_report_names_are_read(
         folder.mkdir()
         (folder / "hidden.txt").write_text("a secret of the machine\n")
     (nearby / f"{HOSTILE}.py".rpartition("/")[2]).write_text("named_by_the_report = 1\n")
-    services: Services = app_of(client).state.services
-    services.sample_folders[report.removeprefix("/r/")] = nearby
+    state = app_of(client).state
+    services: Services = state.services
+    state.services = replace(services, own_folders={report.removeprefix("/r/"): (nearby,)})
     for file in (str(elsewhere / "hidden.txt"), "hidden.txt", "/etc/passwd"):
         page = client.get(f"{report}/source", params={"file": file, "line": 1}).text
         assert "The text of this file is not at hand" in page
