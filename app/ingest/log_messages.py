@@ -44,7 +44,9 @@ _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
     r"|\s*#\d{1,4} +0x[0-9a-f]+ (?:in )?(?P<gdb>.+)$"
 )
-_EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: (?P<text>.*)|)$")
+_EXCEPTION = re.compile(r"(?P<name>[A-Za-z_](?:[\w.]|<locals>){0,200})(?:: (?P<text>.*)|)$")
+# With these JAX tells an exception once more, with another traceback.
+_STANDS_FOR = re.compile(r"\bJaxStackTraceBeforeTransformation$|\bUnfilteredStackTrace$")
 _TRACEBACK = "Traceback (most recent call last):"
 # JAX logs this traceback and goes on: a plugin was registered twice or has no device.
 _LOGGED_TRACEBACK = re.compile(
@@ -285,6 +287,8 @@ class MessageReader:
         if found is None:
             self._feed_free(stream, line)
             return
+        if _STANDS_FOR.search(found["name"]):
+            found = _EXCEPTION.match(found["text"] or "") or found
         message = self._message(line, "exception", found["text"] or "")
         message.exception = found["name"].rpartition(".")[2]
         message.frames = list(reversed(stream.frames))

@@ -46,10 +46,11 @@ class Message:
     def own_text(self) -> str:
         """As `text`, without what a program printed behind a message that had come to its end.
 
-        More of a message follows a colon or an empty first line, or is indented.
+        More of a warning follows a colon or an empty first line, or is indented; errors are told
+        in lines of any form.
         """
         first, rest = self.lines[0].strip(), self.lines[1:]
-        if not first or first.endswith(":"):
+        if self.severity != "W" or not first or first.endswith(":"):
             return self.text
         more = takewhile(lambda line: not line.strip() or line[0].isspace(), rest)
         return "\n".join((first, *more)).strip()

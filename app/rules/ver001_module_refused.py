@@ -26,15 +26,24 @@ xla/service/hlo_verifier.cc; xla/hlo/pass/hlo_pass_pipeline.cc (Failed after); o
 openxla/xla#47392.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from app.analysis.broken import has_circle
+from app.model.dump import PythonFrame
 from app.model.facts import Facts
 from app.model.report import Finding
+from app.rules.citing import line_culprit
 from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
-from app.rules.naming import Named
+from app.rules.naming import Named, named_instructions
 from app.rules.telling import Story, Try, diagnosis_of, tell
+
+_MOST_READ = 4000
+# mlir/lib/IR/Location.cpp and AsmPrinter.cpp: `callsite("f"("train.py":43:8 to :70) at ...)`.
+_PLACE = re.compile(
+    r'(?:"(?P<function>[^"\n]{0,200})"\()?"(?P<file>[^"\n]{1,400}\.py)":(?P<line>\d{1,9}):\d'
+)
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -52,6 +61,16 @@ def _where_from(facts: Facts, _: tuple[Named, ...]) -> tuple[str, ...]:
     if history is None or not has_circle(history.last.module):
         return ()
     return (f"As for the circle: {in_words(history, first_with(history, has_circle))}",)
+
+
+def _line_of_mlir(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """The innermost line of the program that a place of MLIR names, where no instruction is."""
+    named = named_instructions(facts, texts)
+    found = None if named or not texts else _PLACE.search(texts[0][:_MOST_READ])
+    if found is None:
+        return named
+    frame = PythonFrame(found["file"], int(found["line"]), found["function"] or "", 0)
+    return (Named(line_culprit(frame, role="line named by the message")),)
 
 
 _BROKEN_INPUT = Story(
@@ -93,6 +112,16 @@ STORIES = {
         ),
         unknown=("which pass closed the circle, where no text of the dump shows it",),
         adds=_where_from,
+    ),
+    "dialect": Story(
+        title="The program is refused in the form in which JAX hands it to XLA",
+        what="An operation breaks a rule of StableHLO, before XLA compiled anything.",
+        tries=(
+            Try("Look at the operation that the message names, at the line where it is made."),
+            Try("If no one edited or converted the module, update jax and jaxlib together."),
+        ),
+        unknown=("who made the operation so: the program, jax, a conversion or an edit",),
+        names=_line_of_mlir,
     ),
     "": Story(
         title="XLA refuses an instruction that one of its passes made",

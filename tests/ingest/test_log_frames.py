@@ -44,6 +44,15 @@ def test_an_exception_keeps_its_class() -> None:
     assert failure.text == "KeyError: 'lr'"
 
 
+@pytest.mark.parametrize(
+    "wrapper",
+    ["jax._src.source_info_util.JaxStackTraceBeforeTransformation: ", "UnfilteredStackTrace: "],
+)
+def test_an_exception_that_jax_tells_again_is_itself(wrapper: str) -> None:
+    log = STACKS["an exception"][0].replace("KeyError", f"{wrapper}KeyError")
+    assert read_log(log, name="run.log") == read_log(STACKS["an exception"][0], name="run.log")
+
+
 MAIN = (
     '  File "/home/me/train.py", line 9 in step\n  File "/home/me/train.py", line 10 in <module>\n'
 )

@@ -331,7 +331,7 @@ def test_no_line_takes_long(unit: str, start: str) -> None:
 
 def test_what_a_program_prints_behind_a_warning_is_not_the_warnings() -> None:
     warning = "W0603 12:00:00.000001 7 a.cc:12] Can't reduce memory use below 2GiB"
-    alarm = "E0603 12:00:00.000001 7 slow_operation_alarm.cc:65] Constant folding is taking > 1s:"
+    alarm = "W0603 12:00:00.000001 7 slow_operation_alarm.cc:65] Constant folding is taking > 1s:"
     log = f"{warning}\n  more of it\ncompiled it\n{alarm}\n\n  %a = f32[2] add(%b, %c)\nand so on\n"
     told = [line.text for line in read_log(log, name="x").verbose]
     assert told == [
