@@ -10,7 +10,7 @@ wombat-3:4242:4243 [0] NCCL INFO Bootstrap : Using eth0
 [dingo-9:777] *** Process received signal ***
 Nov 30 11:10:00 bilby-5 python[123]: started
 Connected to coordinator at potoroo:8476
-python train.py --experiment=numbat_takeover --wandb_key=zq81 --password swordfish
+python train.py --experiment=numbat_takeover --wandb_key=zq8zq81 --password swordfish
 """
 """Lines of a log; what stands bare in `KINDS` is told by them."""
 
@@ -52,18 +52,18 @@ KINDS = {
     "SSH": "AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
     "bearer": "Bearer abcdefghijklmnop",
     "basic": "Basic bWlyYWJlbGxlOmh1bnRlcg==",
-    "named token": "MY_TOKEN=zq81zq",
-    "lower named token": "api_token=zq82zq",
-    "password": "password: zq83zq",
-    "option": "--wandb_key=zq84zq",
+    "named token": "MY_TOKEN=zq8zq81zq",
+    "lower named token": "api_token=zq8zq82zq",
+    "password": "password: zq8zq83zq",
+    "option": "--wandb_key=zq8zq84zq",
 }
 """What each is, as it stands in a text."""
 
 TRACES = (
     *"mirabelle quokka tasmania102 wombat-3 dingo-9 bilby potoroo skunkworks fileserver9 swordfish"
-    " numbat 10.20.30 10-20-30 fd12 42:ac ijklmnop AAAAB3 SyA123 eyJhb bWlyYW xoxb zq8".split(),
+    " numbat 10.20.30 10-20-30 fd12: 42:ac ijklmnop AAAAB3 SyA123 eyJhb bWlyYW xoxb zq8zq8".split(),
 )
-"""Parts of the secrets, one at least of each; none may be seen."""
+"""Parts of the secrets, one at least of each; none may be seen. None is such that ids hold it."""
 
 _IN_TEXT = [text.replace('"', "") for text in KINDS.values()]
 
