@@ -24,7 +24,15 @@ from app.replay.plan import Examine, Plan
 from app.replay.releases import ReleaseTable
 from app.replay.session import Session
 from app.replay.subject import Subject, subject_of
-from app.replay.toolchains import GIGABYTES, Toolchain, install, installed, packages_of, toolchain
+from app.replay.toolchains import (
+    GIGABYTES,
+    TPU_GIGABYTES,
+    Toolchain,
+    install,
+    installed,
+    packages_of,
+    toolchain,
+)
 from app.report.html import report_page
 from app.report.markdown import report_markdown
 from app.report.releases_tried import span_words
@@ -149,7 +157,7 @@ def _act(arguments: argparse.Namespace, session: Session) -> int:
     report = session.report
     if asked != [_replay]:
         print_replay(legible(report.replay or _NOTHING), Console())
-        complain(f"{session.laboratory.compiled} compiles, the rest was known")
+        complain(f"{session.compiled} variants compiled now, the rest was known")
     _write_report(arguments, report)
     return max(codes)
 
@@ -207,7 +215,8 @@ def _prove(arguments: argparse.Namespace, session: Session) -> int:
 
 def _install(root: Path, release: str, *, tpu: bool) -> int:
     packages = ", ".join(packages_of(release, tpu=tpu))
-    complain(f"installs into {root}, about {GIGABYTES:.0f} GB: {packages}")
+    size = GIGABYTES + (TPU_GIGABYTES if tpu else 0)
+    complain(f"installs into {root}, about {size:.1f} GB: {packages}")
     made = install(root, release, tpu=tpu)
     print(f"jaxlib {made.release} is ready for replays")
     return 0

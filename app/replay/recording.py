@@ -8,6 +8,7 @@ from app.replay.compiling import Attempt, Kind, flag_words, flags_for
 from app.replay.experiments import Flags, Result
 from app.replay.reduction import Reduction
 from app.replay.subject import Subject
+from app.replay.toolchains import Toolchain
 
 _OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.COMPILES: "compiles",
@@ -44,6 +45,17 @@ def experiment_of(
         dropped=attempt.dropped,
         effects=effects,
     )
+
+
+def target_words(tool: Toolchain, subject: Subject) -> str:
+    """What kind of device a subject is compiled for."""
+    if subject.backend == "CPU":
+        return "CPUs"
+    if subject.backend == "TPU":
+        return "TPU v5e chips"
+    if tool.adapter.needs_driver:
+        return "a stand-in of H100s"
+    return subject.target_name or ("a GPU as told" if subject.target else "H100s")
 
 
 def changed_words(flags: Flags, other: Flags) -> tuple[str, ...]:

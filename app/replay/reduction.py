@@ -7,6 +7,7 @@ stay, so what is left still tells its lines of the program. What it ends with al
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from app.model.report import Report
 from app.replay.draft import Draft, draft_of
 from app.replay.edits import KINDS
 from app.replay.kinds import Kind, Place, cut, weights_below
@@ -181,4 +182,16 @@ class _Reducing:
 def program_lines_of(module: Module) -> frozenset[ProgramLine]:
     """The lines of the program that instructions of a module state."""
     sources = (module.source_of(i) for c in module.computations for i in c.instructions)
+    return frozenset((source.file, source.line) for source in sources if source is not None)
+
+
+def blamed_lines(report: Report) -> frozenset[ProgramLine]:
+    """The lines of the program that the report's errors blame, as the texts state them."""
+    sources = (
+        culprit.source
+        for finding in report.findings
+        if finding.severity == "error"
+        for culprit in finding.culprits
+        if culprit.stated
+    )
     return frozenset((source.file, source.line) for source in sources if source is not None)

@@ -33,8 +33,15 @@ from app.replay.passes import last_pass, names_in_folder, names_of_history, susp
 from app.replay.plan import Plan
 from app.replay.proving import prove
 from app.replay.reading import Reader
-from app.replay.recording import BASELINE, DEFAULTS, IMPLIED, experiment_of, reduced_module
-from app.replay.reduction import ProgramLine, Reduction, reduce_module
+from app.replay.recording import (
+    BASELINE,
+    DEFAULTS,
+    IMPLIED,
+    experiment_of,
+    reduced_module,
+    target_words,
+)
+from app.replay.reduction import Reduction, blamed_lines, reduce_module
 from app.replay.reference import FEWEST_TEXTS, Reference
 from app.replay.releases import ReleaseTable, try_releases
 from app.replay.sameness import is_wordless, with_last_pass
@@ -85,6 +92,7 @@ class Session:
         self._reference = Reference(report, self._history, tool.release)
         self._dumped = subject
         self._reader = self._reader_of(tool)
+        self._compiles: list[Laboratory] = []
         self.laboratory = self._laboratory_with(self._reader, tool.release)
 
     @property
@@ -107,7 +115,7 @@ class Session:
             release=self.tool.release,
             signature=self.signature,
             same=self.same,
-            target=self._target,
+            target=target_words(self.tool, self.subject),
             flags=tuple(f"--{name}={value}" for name, value in subject.flags.items()),
             flags_known=self._flags_known,
             experiments=tuple(found.experiments),
@@ -124,6 +132,11 @@ class Session:
     def remarks(self) -> tuple[str, ...]:
         """What could not be done, or was done in another way."""
         return tuple(self._found.remarks)
+
+    @property
+    def compiled(self) -> int:
+        """How many variants were compiled in this session, and not known from before."""
+        return sum(laboratory.compiled for laboratory in self._compiles)
 
     def remark(self, words: str) -> None:
         """Have the report say what could not be done."""
@@ -272,17 +285,6 @@ class Session:
     def _history(self) -> ModuleHistory:
         return next(h for h in self._contents.modules if h.id == self.subject.module)
 
-    @property
-    def _target(self) -> str:
-        subject = self.subject
-        if subject.backend == "CPU":
-            return "CPUs"
-        if subject.backend == "TPU":
-            return "TPU v5e chips"
-        if self.tool.adapter.needs_driver:
-            return "a stand-in of H100s"
-        return subject.target_name or ("a GPU as told" if subject.target else "H100s")
-
     def _baseline(self) -> Attempt:
         subject = self.subject
         variant = Variant(self._name, subject.flags, subject)
@@ -365,7 +367,7 @@ class Session:
                 return None
             return weighed(reader, subject, flags, budget=self._budget, examine=examine)
 
-        return Laboratory(
+        made = Laboratory(
             release,
             reader.compile,
             self._root / "answers",
@@ -375,6 +377,8 @@ class Session:
             told=self._tell,
             weigh=weigh,
         )
+        self._compiles.append(made)
+        return made
 
     def _passes(self) -> tuple[str, ...]:
         """Those of the dump; of one without pass files, those of a replay that writes them."""
@@ -394,15 +398,3 @@ class Session:
 
 def _flags_called(name: str) -> str:
     return "the flags of the run" if name == BASELINE else name
-
-
-def blamed_lines(report: Report) -> frozenset[ProgramLine]:
-    """The lines of the program that the report's errors blame, as the texts state them."""
-    sources = (
-        culprit.source
-        for finding in report.findings
-        if finding.severity == "error"
-        for culprit in finding.culprits
-        if culprit.stated
-    )
-    return frozenset((source.file, source.line) for source in sources if source is not None)

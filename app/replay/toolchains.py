@@ -24,6 +24,8 @@ _LIBTPU = "lib/python*/site-packages/libtpu"
 _NVCC = "lib/python*/site-packages/nvidia/cuda_nvcc"
 # Measured: what an environment takes on disk, most of it XLA's plugin and ptxas.
 GIGABYTES = 1.0
+# libtpu, and scipy for the Python packages of jax that it comes with.
+TPU_GIGABYTES = 0.9
 _INSTALL_TIMEOUT_S = 1800
 
 

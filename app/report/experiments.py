@@ -102,7 +102,7 @@ def _lines(replay: Replay) -> Iterable[str]:
         )
     for each in replay.inferred:
         as_well = f"; {', '.join(each.others)} would explain it as well" if each.others else ""
-        yield f"Inferred and stated nowhere: --{each.flag}=true, for {each.why}{as_well}."
+        yield f"Inferred, not stated: --{each.flag}=true, because {each.why}{as_well}."
     if replay.needed is not None:
         alone = " ".join(replay.needed) or "none: it fails without any flag"
         yield f"Flags with which alone it fails: {alone}"

@@ -7,9 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from app.model.experiments import Replay
-from app.report.experiments import ExperimentGroup, replay_view
+from app.report.experiments import ExperimentGroup, ExperimentRow, replay_view
 
 _STYLES = {"compiles": "green", "same-signature": "red"}
+
+_LEAST_WIDTH_OF_FIGURES = 130
 
 
 def print_replay(replay: Replay, console: Console) -> None:
@@ -29,14 +31,22 @@ def print_replay(replay: Replay, console: Console) -> None:
     console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2)))
 
 
+def _figures(row: ExperimentRow) -> str:
+    peak = f", peak {row.peak}" if row.peak else ""
+    return f"{row.work}, collectives {row.collectives}{peak}"
+
+
 def _print_group(group: ExperimentGroup, console: Console) -> None:
-    is_weighed = any(row.work for row in group.rows)
+    # Where the terminal is narrow the figures stand below the name, so that a flag stays whole.
+    is_wide = console.width >= _LEAST_WIDTH_OF_FIGURES
+    is_weighed = is_wide and any(row.work for row in group.rows)
     table = Table(box=SIMPLE_HEAD, title=group.title, title_justify="left", pad_edge=True)
     for heading in ("change", "outcome", *(("work", "sends", "peak") if is_weighed else ())):
         table.add_column(heading, overflow="fold")
     for row in group.rows:
         name = Text(row.name, style="bold")
-        for words in (row.words, *row.notes):
+        figures = "" if is_wide or not row.work else _figures(row)
+        for words in (row.words, figures, *row.notes):
             if words:
                 name.append(f"\n{words}", style="none")
         cells = [name, Text(row.outcome, style=_STYLES.get(row.outcome_kind, ""))]

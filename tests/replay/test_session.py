@@ -13,7 +13,8 @@ from app.replay.compiling import Attempt
 from app.replay.implied import inferred_flags, untimed_flags
 from app.replay.plan import Plan
 from app.replay.recording import changed_words
-from app.replay.session import Session, blamed_lines
+from app.replay.reduction import blamed_lines
+from app.replay.session import Session
 from app.replay.subject import subject_of
 from app.service import Log, Question, examine
 from app.settings import Settings

@@ -180,3 +180,16 @@ def test_a_redacted_copy_keeps_outcomes_and_no_text_of_the_program() -> None:
     assert copy.replay is not None
     assert copy.replay.reduced is None
     assert [e.outcome for e in copy.replay.experiments] == [e.outcome for e in REPLAY.experiments]
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_flag_stays_whole_in_a_narrow_terminal(width: int) -> None:
+    out = io.StringIO()
+    name = "--xla_gpu_enable_approx_costly_collectives=true"
+    tried = msgspec.structs.replace(REPLAY.experiments[1], name=name)
+    print_replay(
+        msgspec.structs.replace(REPLAY, experiments=(tried,)), Console(file=out, width=width)
+    )
+    assert name in out.getvalue()
+    assert "2.0 MFLOP" in out.getvalue()
+    assert "3, 2.0 KiB" in out.getvalue()
