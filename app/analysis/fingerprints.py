@@ -226,12 +226,11 @@ class FingerprintTable:
     def graphs(self, computation: Computation, strictness: Strictness = "exact") -> tuple[int, ...]:
         """The number of each instruction's graph of operands, in text order."""
         here = self.indexed(computation)
-        up = self.operand_graphs(
-            here,
-            range(len(here.instructions)),
-            {},
-            lambda position: self.signature(here.instructions[position], strictness),
-        )
+        known = self._signatures[strictness]
+        signatures = [
+            known[i] if i in known else self.signature(i, strictness) for i in here.instructions
+        ]
+        up = self.operand_graphs(here, range(len(signatures)), {}, signatures.__getitem__)
         return tuple(up.values())
 
     def operand_graphs(

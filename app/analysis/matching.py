@@ -48,9 +48,20 @@ class MatchingCache:
         self._known: defaultdict[
             tuple[Computation, Computation], list[tuple[Matching, _Asked, _Asked]]
         ] = defaultdict(list)
+        # For one pair of modules most are asked for several times, and need no second look.
+        self._of_pair: dict[tuple[Module, Module, Computation, Computation], Matching] = {}
 
     def of(self, before: Module, after: Module, here: Computation, there: Computation) -> Matching:
         """The matching of a computation of `before` with one of `after`."""
+        key = before, after, here, there
+        found = self._of_pair.get(key)
+        if found is None:
+            found = self._of_pair[key] = self._find(*key)
+        return found
+
+    def _find(
+        self, before: Module, after: Module, here: Computation, there: Computation
+    ) -> Matching:
         known = self._known[here, there]
         for matching, left, right in known:
             if all(self._content(before, name) == number for name, number in left.items()) and all(
