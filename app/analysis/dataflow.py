@@ -27,29 +27,28 @@ def value_of(computation: Computation, name: str, path: tuple[int, ...] = ()) ->
     Names that are not defined in the computation and cycles of tuple accesses (both occur in
     hand-edited texts) end the walk at the name reached.
     """
-    seen: set[Value] | None = None
+    seen: set[tuple[str, tuple[int, ...]]] | None = None
     while True:
-        here = Value(name, path)
         instruction = computation.get(name)
         if instruction is None or instruction.opcode not in _HANDS_ON:
-            return here
+            return Value(name, path)
         # Most values are no tuple accesses, or one.
         if seen is None:
             seen = set()
-        elif here in seen:
-            return here
-        seen.add(here)
+        elif (name, path) in seen:
+            return Value(name, path)
+        seen.add((name, path))
         if instruction.opcode == "get-tuple-element":
             index = instruction.tuple_index
             if index is None or not instruction.operands:
-                return here
+                return Value(name, path)
             path = (*instruction.operand_paths[0], index, *path)
             name = instruction.operands[0]
         elif instruction.opcode == "tuple" and path and path[0] < len(instruction.operands):
             name = instruction.operands[path[0]]
             path = (*instruction.operand_paths[path[0]], *path[1:])
         else:
-            return here
+            return Value(name, path)
 
 
 def operand_values(computation: Computation, instruction: Instruction) -> tuple[Value, ...]:
