@@ -62,7 +62,6 @@ _MAX_SIGNATURE_LINES = 64
 _CLOSERS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BODY_WINDOW = 80
 _MAX_CLOSED_BY_LINES = 8
-
 _NAME_WINDOW = 4096
 _NAME_CHARACTERS = f"%.-_{ascii_letters}{digits}".encode()
 
@@ -229,18 +228,9 @@ class _Statement:
     """One walk over an instruction, from bracket to bracket."""
 
     __slots__ = (
-        "assigned",
-        "broken",
-        "called",
-        "data",
-        "is_header",
-        "nested",
-        "parentheses",
-        "position",
-        "scanner",
-        "stack",
-        "start",
-    )
+        "assigned", "broken", "called", "data", "is_header", "nested",
+        "parentheses", "position", "scanner", "stack", "start",
+    )  # fmt: skip
 
     def __init__(self, scanner: Scanner, start: int) -> None:
         self.scanner = scanner
