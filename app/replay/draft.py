@@ -3,12 +3,13 @@
 Given a parsed module, gives a `Draft` of its computations as blocks of lines, which others edit.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from app.errors import UsageError
-from hlo_parser import Module
+from hlo_parser import Computation, Module
 
 CALLEES = ("condition", "body", "to_apply", "calls", "branch_computations", "called_computations")
 # What of the header belongs to inputs and outputs that a reduction takes away.
@@ -126,10 +127,9 @@ def draft_of(module: Module) -> Draft:
     """The draft of a module.
 
     Raises:
-        UsageError: something in it was not understood, or takes a form that is not edited.
+        UsageError: something in it was not understood.
     """
-    has_paths = any(any(i.operand_paths) for c in module.computations for i in c.instructions)
-    if module.unparsed or has_paths:
+    if module.unparsed:
         raise UsageError("not all of this module was understood, so it cannot be reduced")
     attributes = (f"{k}={v}" for k, v in module.header.attributes.items())
     kept = [a for a in attributes if not a.startswith(tuple(f"{k}=" for k in _OF_THE_SIGNATURE))]
@@ -138,21 +138,42 @@ def draft_of(module: Module) -> Draft:
         head += f"\n{module.frames.text()}\n"
     blocks: list[Block] = []
     for computation in module.computations:
-        lines = tuple(
-            Line(
-                i.name,
-                plain_shape(i.shape.text),
-                i.opcode,
-                i.operands,
-                "" if i.operands else i.arguments,
-                tuple(i.attributes.items()),
-                tuple(callee.name for callee in i.callees),
-            )
-            for i in computation.instructions
-        )
+        lines = _lines_of(computation)
         is_entry = computation is module.entry
         blocks.append(Block(computation.name, lines, computation.root.name, is_entry))
     return Draft(head, tuple(blocks))
+
+
+def _lines_of(computation: Computation) -> tuple[Line, ...]:
+    """The lines; `%t#1`, which is an element of a tuple from 0.11 on, becomes one of its own."""
+    lines: dict[str, Line] = {}
+    elements: dict[tuple[str, int], str] = {}
+    taken = {i.name for i in computation.instructions}
+
+    def element(name: str, step: int) -> str:
+        if (name, step) not in elements:
+            own = f"{name}.{step}"
+            while own in taken:
+                own += ".e"
+            taken.add(own)
+            shape = elements_of(lines[name].shape)[step]
+            index = (("index", str(step)),)
+            lines[own] = Line(own, shape, "get-tuple-element", (name,), attributes=index)
+            elements[name, step] = own
+        return elements[name, step]
+
+    for i in computation.instructions:
+        pairs = zip(i.operands, i.operand_paths, strict=True)
+        lines[i.name] = Line(
+            i.name,
+            plain_shape(i.shape.text),
+            i.opcode,
+            tuple(functools.reduce(element, path, name) for name, path in pairs),
+            "" if i.operands else i.arguments,
+            tuple(i.attributes.items()),
+            tuple(callee.name for callee in i.callees),
+        )
+    return tuple(lines.values())
 
 
 def plain_shape(text: str) -> str:

@@ -11,9 +11,10 @@ import re
 from app.knowledge.check_sites import check_site_lines
 from app.model.experiments import Sameness
 from app.model.report import Failure
+from hlo_parser.possessive import compile_pattern
 
 # `signal::SIGSEGV xla::Frame, last text after dce`
-_WORDLESS = re.compile(
+_WORDLESS = compile_pattern(
     r"signal::(?P<signal>SIG\w++)(?: (?P<frame>(?:(?!, last text after ).)++))?+"
     r"(?:, last text after (?P<after>.++))?+",
     re.S,

@@ -29,6 +29,9 @@ if 'StackFrames' in text or 'stack_frame_id' in text or 'sdy.meshes' in text:
 """
 
 
+DP = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"
+
+
 @pytest.fixture(scope="module")
 def analysis() -> tuple[Report, DumpContents]:
     found = examine(SAMPLE, Settings())
@@ -93,6 +96,82 @@ def test_frontend_attributes_that_older_releases_read_stay() -> None:
     assert 'frontend_attributes={k="v"}' in printed
     name = 'metadata={op_name="a \\"b\\"" source_file="f \\"g\\".py" source_line=3}'
     assert name in printed
+
+
+def test_elements_of_tuples_and_orders_are_written_as_they_used_to_be() -> None:
+    text = """HloModule m
+
+ENTRY %e {
+  %p = (f32[8], (s32[], f32[8])) parameter(0)
+  %p.0 = f32[8] negate(%p#0)
+  %a = f32[8] add(%p#0, %p#1#1)
+  %i = pred[] compare(%p#1#0, %p#1#0), direction=LT, order=TOTAL
+  %g = pred[8] compare(%a, %p.0), direction=LT, order=PARTIAL
+  ROOT %f = pred[8] compare(%a, %p.0), direction=LT, order=TOTAL
+}
+"""
+    found = older_form(parse_module(text))
+    assert found is not None
+    printed = found[0].decode()
+    for line in (
+        "%p.0.e = f32[8] get-tuple-element(%p), index=0",
+        "%p.0 = f32[8] negate(%p.0.e)",
+        "%p.1.1 = f32[8] get-tuple-element(%p.1), index=1",
+        "%a = f32[8] add(%p.0.e, %p.1.1)",
+        "%i = pred[] compare(%p.1.0, %p.1.0), direction=LT\n",
+        "%g = pred[8] compare(%a, %p.0), direction=LT\n",
+        "ROOT %f = pred[8] compare(%a, %p.0), direction=LT, type=TOTALORDER",
+    ):
+        assert line in printed
+    assert parse_module(printed, strict=True).instruction_count == 10
+
+
+@pytest.mark.parametrize(
+    ("mesh", "tiled"),
+    [
+        # As jaxlib 0.10.2 prints both beside each other.
+        ("{mesh['tp'=8], [{}, {'tp'}]}", "{devices=[1,8]<=[8]}"),
+        ("{mesh['dp'=2,'tp'=4], [{'dp'}, {}]}", DP),
+        (
+            "{mesh['dp'=2, 'tp'=4], [{}, {'tp'}]}",
+            "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
+        ),
+        ("{mesh['dp'=2,'tp'=4], [{'tp'}, {'dp'}]}", "{devices=[4,2]<=[2,4]T(1,0)}"),
+        ("{mesh['dp'=2,'tp'=4], [{'dp','tp'}]}", "{devices=[8]<=[8]}"),
+        ("{mesh['tp'=8], [{}, {}]}", "{replicated}"),
+        ("{mesh['tp'=8], replicated}", "{replicated}"),
+        (
+            "{{mesh['tp'=8], [{}]}, {mesh['dp'=2,'tp'=4], [{'dp'}, {}]}}",
+            f"{{{{replicated}}, {DP}}}",
+        ),
+        ("{devices=[8]<=[8]}", "{devices=[8]<=[8]}"),
+    ],
+)
+def test_a_sharding_along_mesh_axes_is_written_with_tiles(mesh: str, tiled: str) -> None:
+    text = f"HloModule m\n\nENTRY %e {{\n  ROOT %p = f32[8] parameter(0), sharding={mesh}\n}}\n"
+    found = older_form(parse_module(text))
+    assert found is not None
+    assert f"sharding={tiled}\n" in found[0].decode()
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}",
+        "{mesh['x'=4], [{'x':(1)2}]}",
+        "{mesh['x'=4], [{'x', ?}]}",
+        "{mesh['x'=4], manual}",
+        "{mesh['x'=4], [{'x'}], unreduced={'x'}}",
+        "{mesh['x'=4], [{'y'}]}",
+        "{mesh['x'=4], [{'x'}, {'x'}]}",
+        "{maximal_mesh[device_id=3]}",
+    ],
+)
+def test_a_sharding_with_more_to_it_is_left_for_the_release_to_refuse(mesh: str) -> None:
+    text = f"HloModule m\n\nENTRY %e {{\n  ROOT %p = f32[8] parameter(0), sharding={mesh}\n}}\n"
+    found = older_form(parse_module(text))
+    assert found is not None
+    assert f"sharding={mesh}\n" in found[0].decode()
 
 
 def test_a_sharding_that_is_stated_nowhere_else_stays() -> None:
