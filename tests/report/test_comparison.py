@@ -3,10 +3,14 @@
 import io
 from typing import Any
 
+import msgspec
+import pytest
 from rich.console import Console
 
+from app.analysis.diff import diff_modules
 from app.model.comparison import (
     Amount,
+    BufferPair,
     CollectiveSum,
     Comparison,
     FlagChange,
@@ -26,7 +30,9 @@ from app.report.comparison_policy import policy_markdown, policy_sheet
 from app.report.comparison_ranks import ranks_sheet
 from app.report.comparison_sheet import Grid, Sheet, grid
 from app.report.comparison_text import print_sheet
-from app.views.comparison import ComparisonView
+from app.views.comparison import ComparisonView, PartingDiff
+from app.views.pass_diff import diff_view
+from hlo_parser import parse_module
 
 TOOL = Tool(name="hloscope", version="0")
 HOSTILE = "jit_[red]f\x1b[31m\u202e<b>"
@@ -107,6 +113,48 @@ def test_a_side_that_ends_early_is_held_to_no_figures_of_later_texts() -> None:
     (section,) = sheet.sections
     assert [each.rows for each in section.grids] == [(("while.1", "-", "nothing", "peeled"),)]
     assert dict(section.facts)["figures"].startswith("one side ends early")
+
+
+def test_buffers_that_hardly_differ_are_counted_alone() -> None:
+    sizes = ((4 << 20, 0), (1 << 20, 2 << 20), (24, 0), (0, 8))
+    buffers = tuple(
+        BufferPair(class_="temporary", instruction=f"f.{k}", bytes_a=a, bytes_b=b)
+        for k, (a, b) in enumerate(sizes)
+    )
+    (section,) = sheet_of(module(outcome="differ", buffers=buffers)).sections
+    (memory,) = section.grids
+    assert [row[2] for row in memory.rows] == ["f.0", "f.1"]
+    assert memory.note.startswith("and 2 more")
+    (section,) = sheet_of(module(outcome="differ", buffers=buffers[2:])).sections
+    assert [row[2] for row in section.grids[0].rows] == ["f.2", "f.3"]
+
+
+@pytest.mark.parametrize(("unchanged", "told"), [(0, False), (3, True)])
+def test_two_programs_are_not_shown_side_by_side(unchanged: int, told: bool) -> None:
+    before, after = (
+        parse_module(
+            f"HloModule m\n\n%k {{\n  ROOT %p = f32[] parameter(0)\n}}\n\nENTRY %e {{\n{text}}}\n"
+        )
+        for text in (
+            "  ROOT %c = f32[] constant(1)\n",
+            "  ROOT %d = s32[2]{0} iota(), iota_dimension=0\n",
+        )
+    )
+    diff = diff_view(before, after, diff_modules(before, after))
+    totals = msgspec.structs.replace(diff.totals, computations_unchanged=unchanged)
+    parting = PartingDiff(
+        pair=0, a="m", b="n", dump_a=0, dump_b=0, diff=msgspec.structs.replace(diff, totals=totals)
+    )
+    comparison = Comparison(
+        tool=TOOL,
+        verdict="v.",
+        a=Side(name="one"),
+        b=Side(name="two"),
+        modules=(module(outcome="differ"),),
+    )
+    (section,) = comparison_sheet(ComparisonView(comparison=comparison, diffs=(parting,))).sections
+    assert ("%c" in "\n".join(section.lines)) is told
+    assert told or section.lines[-1] == "the JSON holds the differences"
 
 
 def test_pipelines_that_part_often_are_told_in_short() -> None:
