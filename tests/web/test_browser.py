@@ -4,11 +4,13 @@ import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from samples import unpack
+from web.accessible import barriers
 from web.visiting import FAR, REPORT_MS, ROOT, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -209,14 +211,18 @@ def test_an_upload_can_be_cancelled(visit: Callable[..., Page]) -> None:
     expect(page.get_by_role("alert")).to_be_hidden()
 
 
-@pytest.mark.parametrize("path", ["/", "/api", "/r/nothing"])
-def test_no_page_scrolls_sideways_on_a_phone(browser: Browser, server: Server, path: str) -> None:
+@pytest.mark.parametrize("path", ["/", "/api", "/rules", "/rules/PIP001", "/compare", "/r/nothing"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways_on_a_phone_nor_keeps_anybody_out(
+    browser: Browser, server: Server, path: str, scheme: Literal["light", "dark"]
+) -> None:
     context = browser.new_context(
-        base_url=server.base, viewport={"width": 360, "height": 740}, device_scale_factor=1
+        base_url=server.base, viewport={"width": 360, "height": 740}, color_scheme=scheme
     )
     page = context.new_page()
     page.goto(path)
     assert sideways(page) <= 0
+    assert barriers(page) == []
     context.close()
 
 
