@@ -100,7 +100,8 @@ def _called(stack: ThreadStack) -> PythonFrame:
 
 
 def _named(frame: PythonFrame) -> str:
-    return f"{frame.function}, {place_of(frame)}"
+    at = place_of(frame)
+    return at if frame.function == "<module>" else f"{frame.function}, {at}"
 
 
 def _counted(places: Counter[str], processes: int) -> str:

@@ -174,6 +174,9 @@ def _message(
 def _words_of(diagnosis: Diagnosis) -> str:
     """The first line of the message, without the instruction printed in it."""
     words = quote(without_print(diagnosis.text.strip().partition("\n")[0]))
+    if words.count("(") == words.count(")") + 1:
+        # The print that was left out ended within brackets.
+        words += " …)"
     cut = words if len(words) <= _MOST_WORDS else words[: _MOST_WORDS - 1] + "…"
     return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
 
