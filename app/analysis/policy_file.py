@@ -218,10 +218,10 @@ def _complaint(check: Check) -> str | None:
 
 
 def _named(check: Check) -> Check:
-    words = [check.measure or check.expect or ""]
+    words = [(check.measure or check.expect or "").replace("_", " ")]
     words += [f"of {check.opcode}"] * (check.opcode is not None)
     words += [f"in {check.loop}"] * (check.loop is not None)
-    return replace(check, name=" ".join(words).replace("_", " "))
+    return replace(check, name=" ".join(words))
 
 
 def _refuse_others(given: Mapping[str, object], keys: tuple[str, ...], place: str) -> None:

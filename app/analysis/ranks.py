@@ -141,7 +141,7 @@ def compare_ranks(ranks: Sequence[RankFacts], texts: Texts, tool: Tool) -> RankC
     is_the_cause = any(module.differences or module.missing for module in modules)
     return RankComparison(
         tool=tool,
-        verdict=ranks_verdict(len(ranks), modules, orders, flags),
+        verdict=ranks_verdict(len(ranks), modules, orders, flags, _in_branch(ranks)),
         is_hlo_the_cause=is_the_cause,
         ranks=tuple(map(_rank, ranks)),
         flags=flags,
@@ -311,6 +311,11 @@ def _differing_flags(ranks: Sequence[RankFacts]) -> Iterator[RankFlag]:
             yield RankFlag(
                 name=name, values=tuple((value, tuple(of)) for value, of in values.items())
             )
+
+
+def _in_branch(ranks: Sequence[RankFacts]) -> CollectiveStep | None:
+    texts = (found for rank in ranks for found in rank.modules.values())
+    return next((found.sequence.in_branch for found in texts if found.sequence.in_branch), None)
 
 
 def _notes(ranks: Sequence[RankFacts]) -> Iterator[str]:

@@ -34,17 +34,22 @@ _RUNNERS = frozenset({"call", "conditional", "while"})
 
 @dataclass(frozen=True, slots=True)
 class CollectiveSequence:
-    """The steps of a module with the communicators that each takes part in."""
+    """The steps of a module with the communicators that each takes part in.
+
+    `in_branch` is the first that a conditional begins in one of its branches.
+    """
 
     steps: tuple[tuple[CollectiveStep, tuple[Key, ...]], ...]
     is_scheduled: bool
     is_cut: bool
+    in_branch: CollectiveStep | None = None
 
 
 def collective_sequence(module: Module) -> CollectiveSequence:
     """The collectives of a module from its entry on."""
     steps: list[tuple[CollectiveStep, tuple[Key, ...]]] = []
-    for computation, start, inner, operation in _begun(module):
+    in_branch = None
+    for (computation, start, inner, operation), is_in_branch in _begun(module):
         if len(steps) == MOST_STEPS:
             break
         step = CollectiveStep(
@@ -55,8 +60,12 @@ def collective_sequence(module: Module) -> CollectiveSequence:
             instruction=start.name,
             source=source_of(module, operation) or source_of(module, start),
         )
+        if is_in_branch and in_branch is None:
+            in_branch = step
         steps.append((step, _communicators(module, operation)))
-    return CollectiveSequence(tuple(steps), module.header.is_scheduled, len(steps) == MOST_STEPS)
+    return CollectiveSequence(
+        tuple(steps), module.header.is_scheduled, len(steps) == MOST_STEPS, in_branch
+    )
 
 
 def by_communicator(sequence: CollectiveSequence) -> dict[Key, tuple[CollectiveStep, ...]]:
@@ -105,35 +114,42 @@ def _communicators(module: Module, operation: Instruction) -> tuple[Key, ...]:
     return (((), printed.text if printed is not None else pairs or "all"),)
 
 
-def _begun(
-    module: Module,
-) -> Iterator[tuple[Computation, Instruction, Computation, Instruction]]:
-    """Where each collective begins, and what it runs; calls in a circle are cut."""
-    pending: list[tuple[Computation, Iterator[Instruction]]] = []
-    pending.append((module.entry, iter(module.entry.instructions)))
+_Begun = tuple[Computation, Instruction, Computation, Instruction]
+
+
+def _begun(module: Module) -> Iterator[tuple[_Begun, bool]]:
+    """Where each collective begins, what it runs, and whether a conditional may pass it over.
+
+    Calls in a circle are cut.
+    """
+    pending: list[tuple[Computation, Iterator[Instruction], bool]] = []
+    pending.append((module.entry, iter(module.entry.instructions), False))
     quiet = _without_collectives(module)
     while pending:
-        computation, rest = pending[-1]
+        computation, rest, in_branch = pending[-1]
         instruction = next(rest, None)
         if instruction is None:
             pending.pop()
             continue
         if collective_opcode(instruction) is not None:
-            yield computation, instruction, computation, instruction
+            yield (computation, instruction, computation, instruction), in_branch
             continue
         if instruction.opcode in WRAPPERS:
             for inner, operation in wrapped_operations(module, instruction):
                 if collective_opcode(operation) is not None:
-                    yield computation, instruction, inner, operation
+                    yield (computation, instruction, inner, operation), in_branch
             continue
         if instruction.opcode in _RUNNERS:
-            active = {id(open_) for open_, _ in pending}
+            active = {id(open_) for open_, _, _ in pending}
+            in_branch |= instruction.opcode == "conditional"
             callees = [
                 callee
                 for _, callee in module.callees(instruction)
                 if id(callee) not in active and callee.name not in quiet
             ]
-            pending += [(callee, iter(callee.instructions)) for callee in reversed(callees)]
+            pending += [
+                (callee, iter(callee.instructions), in_branch) for callee in reversed(callees)
+            ]
 
 
 def _without_collectives(module: Module) -> frozenset[str]:

@@ -26,8 +26,12 @@ def ranks_verdict(
     modules: Sequence[RankModule],
     orders: Sequence[OrderDifference],
     flags: Sequence[RankFlag],
+    in_branch: CollectiveStep | None = None,
 ) -> str:
-    """The sentence; an order that differs is told before graphs that do."""
+    """The sentence; an order that differs is told before graphs that do.
+
+    A collective `in_branch` of a conditional is one that not every device need begin.
+    """
     parted = [module for module in modules if module.differences]
     if orders:
         return _order(orders[0])
@@ -44,9 +48,15 @@ def ranks_verdict(
     end = ""
     if flags:
         end = f"; the flag {flags[0].name} differs, which changed no graph"
+    equal = (
+        f"all {count:,} ranks have the same graphs after every pass and begin the same collectives "
+        f"in the same order{end}"
+    )
+    if in_branch is None:
+        return f"The HLO is not the cause: {equal}."
     return (
-        f"The HLO is not the cause: all {count:,} ranks have the same graphs after every pass and "
-        f"begin the same collectives in the same order{end}."
+        f"No rank's HLO differs: {equal}; but {_step(in_branch)} stands in a branch, and devices "
+        "that branch otherwise wait for one another."
     )
 
 

@@ -75,3 +75,10 @@ def test_nonsense_is_refused_with_its_place(text: str, complaint: str) -> None:
         read_policy(text, "p.toml")
     assert complaint in str(refused.value)
     assert refused.value.place.startswith("p.toml")
+
+
+def test_a_check_is_named_after_what_it_says_with_names_as_they_are() -> None:
+    (check,) = read_policy(
+        '[[check]]\nexpect = "double_buffered"\nloop = "train_step.py:55"\n', "p.toml"
+    )
+    assert check.name == "double buffered in train_step.py:55"

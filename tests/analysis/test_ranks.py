@@ -199,6 +199,39 @@ def test_communicators_that_share_devices_are_listed(ranks: Ranks) -> None:
     assert {o.unordered for o in found.overlaps} == {2}
 
 
+BRANCHING = """\
+HloModule m, num_partitions=2
+
+%sum (p: f32[], q: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  %q = f32[] parameter(1)
+  ROOT %s = f32[] add(%p, %q)
+}
+
+%then (a: f32[4]) -> f32[4] {
+  %a = f32[4]{0} parameter(0)
+  ROOT %psum = f32[4]{0} all-reduce(%a), channel_id=1, replica_groups={{0,1}}, to_apply=%sum
+}
+
+%else (b: f32[4]) -> f32[4] {
+  ROOT %b = f32[4]{0} parameter(0)
+}
+
+ENTRY %main (x: f32[4], n: s32[]) -> f32[4] {
+  %x = f32[4]{0} parameter(0)
+  %n = s32[] parameter(1)
+  ROOT %c = f32[4]{0} conditional(%n, %x, %x), branch_computations={%then, %else}
+}
+"""
+
+
+def test_a_collective_in_a_branch_acquits_nothing(ranks: Ranks) -> None:
+    found = ranks(BRANCHING, BRANCHING, BRANCHING)
+    assert not found.is_hlo_the_cause
+    assert found.verdict.startswith("No rank's HLO differs: all 3 ranks have the same graphs")
+    assert "but psum (all-reduce of f32[4]) stands in a branch" in found.verdict
+
+
 def test_collectives_count_where_they_are_called_and_circles_end() -> None:
     text = """\
 HloModule m, num_partitions=2
