@@ -175,10 +175,14 @@ def test_a_report_is_printed_at_the_width_of_the_paper(
 ) -> None:
     page = visit(viewport={"width": 1280, "height": 900})
     page.goto(report)
+    is_seen = "document.querySelector('#files .facts').checkVisibility()"
+    assert not page.evaluate(is_seen)
     page.emulate_media(media="print")
     width = page.evaluate("document.querySelector('.verdict').getBoundingClientRect().width")
     assert width > 1_100
     expect(page.locator("nav.views")).to_be_hidden()
+    # What is folded on the screen stands on paper.
+    assert page.evaluate(is_seen)
     expect(page.locator(".actions")).to_be_hidden()
 
 
