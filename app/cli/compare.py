@@ -25,7 +25,8 @@ def add_parser(commands: Commands) -> None:
         help=COMMANDS["compare"],
         description="Compares two dumps of one program: two releases, two sets of flags, two "
         "versions. Each is what analyze takes, or a report it wrote with --json. Three and more "
-        "dumps are taken for the ranks of one run, numbered as in their names or in this order.",
+        "dumps are taken for the ranks of one run, numbered as in their names or in this order. "
+        "Exits with 0 also when they differ.",
     )
     parser.add_argument("dumps", nargs="+", metavar="DUMP")
     parser.add_argument(

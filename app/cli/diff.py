@@ -15,9 +15,14 @@ from hlo_parser import HloSyntaxError, Interner, Module, parse_module
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("diff", help=COMMANDS["diff"])
-    parser.add_argument("before", metavar="A")
-    parser.add_argument("after", metavar="B")
+    parser = commands.add_parser(
+        "diff",
+        help=COMMANDS["diff"],
+        description="Prints what differs between two module texts, as between those before and "
+        "after a pass. Exits with 0 also when they differ. For whole dumps there is compare.",
+    )
+    parser.add_argument("before", metavar="A", help="HLO text")
+    parser.add_argument("after", metavar="B", help="HLO text")
     parser.set_defaults(run=run)
 
 

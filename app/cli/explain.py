@@ -12,7 +12,7 @@ from app.settings import Settings
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("explain", help=COMMANDS["explain"])
-    parser.add_argument("code", metavar="CODE")
+    parser.add_argument("code", metavar="CODE", help="as `hloscope rules` lists them")
     parser.set_defaults(run=run)
 
 

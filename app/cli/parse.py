@@ -17,7 +17,11 @@ from hlo_parser import HloSyntaxError, Module, parse_module
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("parse", help=COMMANDS["parse"])
+    parser = commands.add_parser(
+        "parse",
+        help=COMMANDS["parse"],
+        description="Reads module texts and prints a line of each. Exits with 3 if one is no HLO.",
+    )
     parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text (- is stdin)")
     parser.add_argument("--strict", action="store_true", help="refuse what XLA refuses as syntax")
     parser.add_argument("--json", metavar="FILE", help="write the modules as JSON (- is stdout)")

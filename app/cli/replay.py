@@ -72,8 +72,20 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the report with what was tried")
     parser.add_argument("--markdown", metavar="FILE", help="the same for a bug thread")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--budget", type=_seconds, default=600.0, metavar="SECONDS")
-    limits.add_argument("--timeout", type=_seconds, default=300.0, metavar="SECONDS")
+    limits.add_argument(
+        "--budget",
+        type=_seconds,
+        default=600.0,
+        metavar="SECONDS",
+        help="begin no compile after this time (default: 600)",
+    )
+    limits.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=300.0,
+        metavar="SECONDS",
+        help="end a compile after this time (default: 300)",
+    )
     limits.add_argument("--jobs", type=int, default=0, metavar="N", help="compiles at once")
     tools = parser.add_argument_group("releases to compile with")
     tools.add_argument("--install", metavar="RELEASE", help="install one, and do nothing else")

@@ -14,11 +14,18 @@ from app.web.serve import serve
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("serve", help=COMMANDS["serve"])
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in")
     parser.add_argument("--port", type=int, default=8765, help="0 takes a free one")
     add_place_options(parser)
     parser.add_argument("--sample", type=Path, metavar="PATH", help="analyse this dump at start")
-    parser.add_argument("--log", type=Path, action="append", default=[], metavar="FILE")
+    parser.add_argument(
+        "--log",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="log of that dump's run, repeatable",
+    )
     parser.set_defaults(run=run)
 
 
