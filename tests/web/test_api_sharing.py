@@ -2,22 +2,23 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import planted_everywhere
 from app.bundle import Bundle
 from app.settings import Settings
-from app.store import hash_of
+from app.store import hash_of, schema
+from app.store.database import reading
 from app.web import create_app
 from web.asking import Placed, app_of, kept_files, small_dump, tar_of
 from web.planted import ARCHIVE_NAME, LOG, SECRETS, USER, WORDS, leaks, planted_dump
@@ -183,15 +184,16 @@ def rows_and_texts(shared: Shared, report_id: str) -> tuple[str, str]:
     """The database's rows of a report, and all that its bundle holds."""
     store = app_of(shared.client).state.services.store
     key = hash_of(report_id)
-    with closing(sqlite3.connect(store.folder / "hloscope.sqlite")) as database:
+    columns = (
+        schema.report.c.key,
+        schema.attachment.c.report_key,
+        schema.job.c.report_key,
+        schema.share.c.report_key,
+    )
+    with reading(store._engine).connect() as database:
         rows = {
-            table: database.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,)).fetchall()
-            for table, column in (
-                ("report", "key"),
-                ("attachment", "report_key"),
-                ("job", "report_key"),
-                ("share", "report_key"),
-            )
+            column.table.name: database.execute(select(column.table).where(column == key)).all()
+            for column in columns
         }
     row = store.reports.find(report_id)
     (held,) = row.attached("bundle")
