@@ -64,9 +64,11 @@ def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
 def test_loops_and_collectives_of_small_modules_are_counted_and_not_listed() -> None:
     report = builders.crash_report()
     small = builders.small_module(7, "jit__normal")
-    loop, collective = (
-        msgspec.structs.replace(first, module=small.id, **{key: "threefry.1"})
-        for first, key in ((report.loops[0], "name"), (report.collectives[0], "instruction"))
+    loop = msgspec.structs.replace(
+        report.loops[0], id=f"{small.id}/threefry.1", module=small.id, name="threefry.1"
+    )
+    collective = msgspec.structs.replace(
+        report.collectives[0], module=small.id, instruction="threefry.1"
     )
     text = printed(
         msgspec.structs.replace(
