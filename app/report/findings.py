@@ -7,6 +7,7 @@ shown of a culprit or a line of evidence is taken from the finding itself and th
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from app.model.report import Culprit, Evidence, Finding, Report, Upstream
@@ -27,6 +28,7 @@ from app.report.wording import (
     CONFIDENCE_WORDS,
     LINE_ORIGINS,
     SEVERITY_WORDS,
+    counted,
     file_name,
     more_text,
     numbered_pass,
@@ -71,7 +73,9 @@ def finding_views(
         for position, finding in enumerate(findings[:MAX_FINDINGS])
     )
     first = min(FIRST_FINDINGS, _weighty(findings))
-    return rows_of(views, total=len(findings), first=first, most=MAX_FINDINGS)
+    rows = rows_of(views, total=len(findings), first=first, most=MAX_FINDINGS)
+    more = counted(len(rows.more), "more finding", "more findings")
+    return replace(rows, more_label=f"Show {more}" if rows.more else "")
 
 
 def _weighty(findings: Sequence[Finding]) -> int:
