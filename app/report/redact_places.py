@@ -53,7 +53,11 @@ _QUOTED_SOURCE = compile_pattern(
     r"(?![/~<]|[A-Za-z]:[\\/])([^\"\n]*?[/\\][^\"\n\\/]++)(?=\\?\")",
     re.M,
 )
-_QUOTED_SOURCE_SIGNS = ("source_file=", "File ", "loc(", compile_pattern(r' \\?"(?<=\d [\\"])'))
+_QUOTED_SOURCE_SIGNS = (
+    *("source_file=", "File ", "loc("),
+    compile_pattern(r' "(?<=\d ")'),
+    compile_pattern(r' \\"(?<=\d \\")'),
+)
 _SEPARATOR = r"(?:/|\\{1,2})"
 _RELATIVE = compile_pattern(
     rf"(?<![\w/\\.~-])(?:[\w.-]++{_SEPARATOR})++[\w.-]+\.(?:pyi?|pyx|ipynb)(?![\w/\\])"
