@@ -214,6 +214,7 @@ class _Ending:
         # A handler for SIGTERM may save what can be saved; Python's do not run while it hangs.
         yield from self._ask(spare=signal.SIGTERM)
         self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
         yield self._grace_s
         yield from self._ask(spare=None)
         while True:
@@ -223,13 +224,17 @@ class _Ending:
     def _ask(self, *, spare: signal.Signals | None) -> Iterator[float]:
         """Have those that catch SIGABRT print where they stand, one after the other."""
         self.is_asking = True
-        asked = 0
-        for pid in members_of(self._group):
-            if not catches(pid, signal.SIGABRT) or (spare is not None and catches(pid, spare)):
-                continue
-            if asked == _MOST_ASKED:
-                break
-            asked += 1
+        members = tuple(members_of(self._group))
+        asked = [
+            pid
+            for pid in members
+            if catches(pid, signal.SIGABRT) and not (spare is not None and catches(pid, spare))
+        ][:_MOST_ASKED]
+        if asked:
+            # Whoever waits for one of them, such as a shell, shall not go on to what comes next.
+            for pid in set(members) - set(asked):
+                _send(os.kill, pid, signal.SIGSTOP)
+        for pid in asked:
             self._say()
             leave_no_core(pid)
             _send(os.kill, pid, signal.SIGABRT)

@@ -246,6 +246,21 @@ def test_all_processes_of_a_program_show_their_stacks(tmp_path: Path) -> None:
     )
 
 
+def test_a_script_does_not_go_on_to_its_next_program(tmp_path: Path) -> None:
+    (tmp_path / "hang.py").write_text("import time\ntime.sleep(600)\n")
+    script = f"{sys.executable} {tmp_path / 'hang.py'}; echo next"
+    done = subprocess.run(
+        [*hloscope("--timeout", "2"), "--", "bash", "-c", script],
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (5, "")
+    assert 'hang.py", line 2 in <module>' in done.stderr
+
+
 SAVING = """
 import os, signal, time
 
