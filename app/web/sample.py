@@ -33,7 +33,7 @@ def place_sample(store: Store, sample: Path | None, logs: Sequence[Path]) -> str
     if sample is not None:
         files.insert(0, _received(store, "archive", sample))
     known = _KnownSamples(store.folder / _KNOWN)
-    digest = digest_of([file.data.sha256 for file in files])
+    digest = hashlib.sha256("".join(file.data.sha256 for file in files).encode()).hexdigest()
     version = metadata.version("hloscope")
     entry = known.get(digest)
     row = store.reports.find(entry["id"]) if entry else None
@@ -49,17 +49,6 @@ def place_sample(store: Store, sample: Path | None, logs: Sequence[Path]) -> str
             store.reports.requeue(row.key, now=time.time())
     known.put(digest, {**entry, "version": version})
     return entry["id"]
-
-
-def digest_of(digests: Sequence[str]) -> str:
-    """What a sample is known by: `digests` are those of its archive and its logs, in that order."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def placed_id(store: Store, digest: str) -> str | None:
-    """The id of the report of a sample that was placed before."""
-    entry = _KnownSamples(store.folder / _KNOWN).get(digest)
-    return entry["id"] if entry else None
 
 
 class _KnownSamples:

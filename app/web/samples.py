@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.settings import sample_dir
 from app.store import Store
-from app.web.sample import digest_of, place_sample, placed_id
+from app.web.sample import place_sample
 
 _PLACING = threading.Lock()
 
@@ -51,17 +51,22 @@ def offered_samples() -> tuple[Sample, ...]:
 
 
 def folder_of_sample(store: Store, report_id: str) -> Path | None:
-    """The folder of the sample that a report is on, where its program lies; None for any other."""
-    for sample in offered_samples():
-        if placed_id(store, _digest(sample)) == report_id:
-            return sample.folder
-    return None
+    """The folder of the sample that a report is on, where its program lies; None for any other.
+
+    It is known by its files, whichever server of a store they were placed on. A share is on no
+    sample: what was taken out of it may stand in the program.
+    """
+    row = store.reports.find(report_id)
+    if row is None or row.parent_key is not None:
+        return None
+    sent = (row.sha256, *(log.blob for log in row.attached("log")))
+    return next((each.folder for each in offered_samples() if _digests(each) == sent), None)
 
 
 @functools.cache
-def _digest(sample: Sample) -> str:
+def _digests(sample: Sample) -> tuple[str, ...]:
     files = (sample.archive, sample.log)
-    return digest_of([hashlib.sha256(file.read_bytes()).hexdigest() for file in files])
+    return tuple(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
 
 def report_of_sample(store: Store, sample: Sample) -> str:

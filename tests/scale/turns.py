@@ -31,11 +31,11 @@ class Turns:
 
     async def _end(self) -> None:
         self._server.close()
-        own = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not own]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        # One that is cancelled may still wait for those that it waits for.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in others:
+                task.cancel()
+            await asyncio.wait(others)
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
