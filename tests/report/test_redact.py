@@ -232,8 +232,9 @@ def test_files_folders_and_ids_of_the_report() -> None:
                 severity="note",
                 confidence="likely",
                 title=f"in {file}",
-                message="m",
+                message="The same stands in another module: plan.",
                 evidence=(Evidence(file="mirabelle.log", line=1, text="t"),),
+                also_in=("plan",),
             ),
         ),
     )
@@ -250,6 +251,8 @@ def test_files_folders_and_ids_of_the_report() -> None:
     assert safe.findings[0].title == f"in {first.dumps[0].file}"
     assert safe.findings[0].evidence[0].file.startswith("file")
     assert safe.findings[0].rule == "X1"
+    assert safe.findings[0].also_in == (second.id,)
+    assert safe.findings[0].message == f"The same stands in another module: {second.id}."
 
 
 def test_names_of_files_go_with_and_without_their_folders() -> None:
