@@ -46,26 +46,25 @@ _MOST_WORDS = 400
 _LOOK_S = 0.5
 # Said by the stand-in driver's absence of cuDNN, never by the module (cuda_dnn.cc, 0.4.28-0.4.33).
 _OF_THE_STAND_IN = ("There was an error before creating cudnn handle",)
-_NO_MEMORY = (
-    "std::bad_alloc",
-    "MemoryError",
-    "Cannot allocate memory",
-    "LLVM ERROR: out of memory",
-)
+_NO_MEMORY = ("std::bad_alloc", "MemoryError", "Cannot allocate memory", "ERROR: out of memory")
 # Sent by the system or somebody, never raised by what a module does.
 _FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
 # xla/parse_flags_from_env.cc; xla/debug_options_flags.cc and tsl/util/command_line_flags.cc.
 _BAD_FLAG = re.compile(r"Unknown flag.*|Illegal value for --.*|Couldn't interpret value .*")
 # Flags that its own library reads, from a variable of its own.
 _OF_LIBTPU = ("--xla_tpu_", "--xla_jf_", "--xla_sc_", "--xla_vf_", "--xla_msa_")
-# What no module is to blame for: part of the message, and what is said of it.
+OF_SHARDY = "this text has operations of Shardy, which does not partition modules in this release"
+# What no module is to blame for: parts of the message, and what is said of it.
 _REFUSALS = {
     # xla/service/gpu/autotuner_util.cc
-    "Expect autotune result cache hit for deviceless compilation": "it wants to time kernels, for "
+    (
+        "Expect autotune result cache hit for deviceless compilation",
+    ): "it wants to time kernels, for "
     "which there is no device: add --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false",
     # xla/service/spmd/spmd_partitioner.cc
-    "PartitionId instruction is not supported for SPMD partitioning": "this text is partitioned "
+    ("PartitionId instruction is not supported for SPMD partitioning",): "this text is partitioned "
     "already, and XLA takes none such; give an earlier one (--text)",
+    ("Side-effect HLO must have sharding", 'custom_call_target="xla.sdy.'): OF_SHARDY,
 }
 
 
@@ -210,7 +209,8 @@ def judge(ended: Ended, signature: str) -> tuple[Kind, str, str]:
         return _without_words(ended, error)
     found = next((f for f in failures if f.signature == signature), failures[0])
     kind = Kind.SAME if found.signature == signature else Kind.ANOTHER
-    why = next((why for words, why in _REFUSALS.items() if words in log + error), None)
+    said = log + error
+    why = next((why for words, why in _REFUSALS.items() if all(w in said for w in words)), None)
     if kind == Kind.ANOTHER and why is not None:
         return Kind.REFUSED, "", why
     place = f"{found.file}:{found.line}: " if found.file and found.line else ""

@@ -40,8 +40,11 @@ _SHARDY_RESULT = "xla.sdy.FuncResultSharding"
 _OF_ORIGIN = ("origin", "original_value", "original_value_recovery_table", "statistics")
 
 
-def older_form(module: Module) -> tuple[bytes, tuple[str, ...]] | None:
-    """The text and what was left out; None where not all of the module can be printed anew."""
+def older_form(module: Module, *, has_shardy: bool = False) -> tuple[bytes, tuple[str, ...]] | None:
+    """The text and what was left out; None where not all of the module can be said in older words.
+
+    With `has_shardy` the release partitions by Shardy, so what is Shardy's stays.
+    """
     if any(c.execution_thread != "main" or c.backend_config for c in module.computations):
         return None
     try:
@@ -50,7 +53,7 @@ def older_form(module: Module) -> tuple[bytes, tuple[str, ...]] | None:
         return None
     gone = Counter[str]()
     header = dict(module.header.attributes)
-    for key in [k for k, v in header.items() if _is_refused(k, v)]:
+    for key in [k for k, v in header.items() if _is_refused(k, v) and not has_shardy]:
         gone[f"{key} of the header"] += 1
         del header[key]
     if module.frames is not None:
@@ -62,8 +65,15 @@ def older_form(module: Module) -> tuple[bytes, tuple[str, ...]] | None:
         for computation in module.computations
         for i in computation.instructions
     }
-    blocks = tuple(_older_block(block, sources, gone) for block in draft.blocks)
+    calls = None if has_shardy else _SHARDY_RESULT
+    blocks = tuple(_older_block(block, sources, gone, calls) for block in draft.blocks)
+    if not has_shardy and any(_is_of_shardy(line) for block in blocks for line in block.lines):
+        return None
     return Draft(head, blocks).text.encode("utf-8", "surrogateescape"), _named(gone)
+
+
+def _is_of_shardy(line: Line) -> bool:
+    return line.attribute("custom_call_target").startswith('"xla.sdy.')
 
 
 def _named(gone: Counter[str]) -> tuple[str, ...]:
@@ -78,13 +88,16 @@ def _is_refused(key: str, value: str) -> bool:
 
 
 def _older_block(
-    block: Block, sources: dict[tuple[str, str], SourceLocation | None], gone: Counter[str]
+    block: Block,
+    sources: dict[tuple[str, str], SourceLocation | None],
+    gone: Counter[str],
+    repeats: str | None,
 ) -> Block:
     is_sharded = bool(block.by_name[block.root].attribute("sharding"))
     names: dict[str, str] = {}
     kept: list[Line] = []
     for line in block.lines:
-        is_call = _SHARDY_RESULT in line.attribute("custom_call_target")
+        is_call = repeats is not None and repeats in line.attribute("custom_call_target")
         if is_call and is_sharded and len(line.operands) == 1:
             # It says again how a result is sharded.
             gone["custom calls of Shardy"] += 1

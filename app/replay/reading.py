@@ -8,7 +8,8 @@ changed.
 import dataclasses
 from collections.abc import Mapping
 
-from app.replay.compiling import Attempt, Budget, Kind
+from app.knowledge.releases import release_key
+from app.replay.compiling import OF_SHARDY, Attempt, Budget, Kind
 from app.replay.older import older_form
 from app.replay.silent import compile_telling
 from app.replay.subject import Subject
@@ -17,6 +18,12 @@ from hlo_parser import parse_module
 
 # xla/python/xla_compiler.cc, ParseHloModule; ValueError or XlaRuntimeError by release.
 _NOT_READ = "Syntax error when trying to parse the text as a HloModule"
+# jax turned `jax_use_shardy_partitioner` on with it (jax/CHANGELOG.md).
+_FIRST_BY_SHARDY = "0.7.0"
+
+
+def _asks_for_another(attempt: Attempt) -> bool:
+    return _NOT_READ in attempt.words or attempt.words == OF_SHARDY
 
 
 class Reader:
@@ -34,15 +41,15 @@ class Reader:
         """As `compile_telling`; the dump's own text is given anew where it is not read."""
         attempt = self._compiled(self.readable(subject), flags)
         is_dumped = subject.data == self._dumped.data and subject.form == "text"
-        if attempt.kind != Kind.REFUSED or _NOT_READ not in attempt.words or not is_dumped:
+        if attempt.kind != Kind.REFUSED or not _asks_for_another(attempt) or not is_dumped:
             return self._with_what_is_gone(attempt, subject)
-        found = None if self._older else older_form(parse_module(subject.data))
+        found = None if self._older else self._anew()
         if found is None:
-            words = f"{attempt.words} (and no form of it that hloscope can print is older)"
+            words = f"{attempt.words} (and hloscope cannot say all of it in older words)"
             return dataclasses.replace(attempt, words=words)
         older, gone = found
         again = self._compiled(dataclasses.replace(subject, data=older), flags)
-        if again.kind == Kind.REFUSED and _NOT_READ in again.words:
+        if again.kind == Kind.REFUSED and _asks_for_another(again):
             words = f"{again.words} (this is the older form that hloscope prints)"
             return dataclasses.replace(again, words=words)
         self._older, self.gone = older, gone
@@ -56,10 +63,14 @@ class Reader:
 
     def in_older_form(self) -> Subject:
         """The dump's own text as this release reads it, known from a compile of long ago."""
-        found = None if self._older else older_form(parse_module(self._dumped.data))
+        found = None if self._older else self._anew()
         if found is not None:
             self._older, self.gone = found
         return self.readable(self._dumped)
+
+    def _anew(self) -> tuple[bytes, tuple[str, ...]] | None:
+        has_shardy = release_key(self.tool.release) >= release_key(_FIRST_BY_SHARDY)
+        return older_form(parse_module(self._dumped.data), has_shardy=has_shardy)
 
     def _compiled(self, subject: Subject, flags: Mapping[str, str]) -> Attempt:
         return compile_telling(

@@ -127,6 +127,10 @@ def test_a_compile_does_not_outlive_whoever_asked_for_it(tmp_path: Path) -> None
     [
         ("Expect autotune result cache hit for deviceless compilation (HLO: %x)", "autotune_level"),
         ("PartitionId instruction is not supported for SPMD partitioning since", "--text"),
+        (
+            'Side-effect HLO must have sharding: %c, custom_call_target="xla.sdy.GlobalToLocal"',
+            "operations of Shardy",
+        ),
     ],
 )
 def test_what_is_no_fault_of_the_module_is_a_refusal(message: str, advice: str) -> None:

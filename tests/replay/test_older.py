@@ -179,9 +179,20 @@ def test_a_sharding_that_is_stated_nowhere_else_stays() -> None:
         "HloModule m\n\nENTRY %e {\n  %p = f32[8] parameter(0)\n  ROOT %c = f32[8] custom-call(%p),"
         ' custom_call_target="xla.sdy.FuncResultSharding", frontend_attributes={s="x"}\n}\n'
     )
-    found = older_form(parse_module(text))
+    # Without Shardy no older release has a word for it.
+    assert older_form(parse_module(text)) is None
+    found = older_form(parse_module(text), has_shardy=True)
     assert found is not None
     assert b"FuncResultSharding" in found[0]
+
+
+def test_what_is_shardy_s_stays_for_a_release_that_partitions_by_it(newer: Module) -> None:
+    found = older_form(newer, has_shardy=True)
+    assert found is not None
+    text, gone = found
+    assert gone == (f"{OF_TEXT}stack frames but for the innermost",)
+    assert b"xla.sdy.meshes" in text
+    assert text.count(b"FuncResultSharding") == 4
 
 
 def test_a_form_that_cannot_be_printed_anew_is_left() -> None:
