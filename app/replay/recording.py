@@ -18,6 +18,7 @@ _OUTCOMES: Mapping[Kind, Outcome] = {
     Kind.MEMORY: "out of memory",
     Kind.DISK: "out of disk",
     Kind.REFUSED: "refused",
+    Kind.INTERRUPTED: "interrupted",
 }
 BASELINE = "as the run had it"
 DEFAULTS = "the default flags, with no kernel timed"

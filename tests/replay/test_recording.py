@@ -1,9 +1,12 @@
 """What a reduction tells whoever looks into it."""
 
+import msgspec
 import pytest
 
-from app.replay.compiling import slice_of
-from app.replay.recording import reduced_module
+from app.model.experiments import Experiment
+from app.replay.compiling import Attempt, Kind, slice_of
+from app.replay.experiments import Result, Variant
+from app.replay.recording import experiment_of, reduced_module
 from app.replay.reduction import Reduction
 from app.replay.subject import Subject
 
@@ -12,6 +15,14 @@ FOUND = Reduction("HloModule m\n", 100, 10, is_minimal=True)
 
 def commands(subject: Subject) -> tuple[str, ...]:
     return reduced_module(FOUND, name="my small.hlo", release="0.4.30", subject=subject).commands
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_outcome_is_one_of_the_report(kind: Kind) -> None:
+    result = Result(Variant("v", {}, Subject(b"", "text")), Attempt(kind))
+    made = experiment_of("flags", result, release="0.4.30", flags={})
+    assert made.outcome == kind.value
+    assert msgspec.convert(msgspec.to_builtins(made), Experiment) == made
 
 
 def test_commands_for_several_gpus_start_the_runner_of_several() -> None:
