@@ -20,10 +20,16 @@ from app.rules.citing import frame_evidence, line_culprit, place
 _MOST_LINES = 3
 _COMPILES = frozenset({"backend_compile", "backend_compile_and_load", "compile_or_get_cached"})
 
+# Where JAX waits for an array, calls a compiled program or waits for its effects; elsewhere, in
+# `distributed.py` or `experimental/`, it waits for other hosts as well.
+_RUNS = re.compile(
+    r"[/\\]jax[/\\]_src[/\\](?:array|api|dispatch|pjit|profiler|interpreters[/\\]pxla)\.py$"
+)
 _TRACES = re.compile(r"trace_to_jaxpr|trace_to_subjaxpr")
 
 # `program`: JAX runs a compiled program, or waits for what one makes; `host`: something waits that
-# is neither of JAX nor of the program; `unknown`: a line of the program, or of several processes.
+# is neither of JAX nor of the program; `unknown`: a line of the program, another place of JAX, or
+# several processes.
 Where = Literal["compile", "trace", "program", "host", "unknown"]
 
 
@@ -71,7 +77,7 @@ def _where(main: Sequence[ThreadStack], others: Sequence[ThreadStack]) -> Where:
         return "compile"
     if all(any(_TRACES.search(f.function) for f in stack.frames) for stack in main):
         return "trace"
-    if all(is_of_compiler(stack.frames[0]) for stack in main):
+    if all(_RUNS.search(stack.frames[0].file) for stack in main):
         return "program"
     # Another thread may be in JAX for the one that waits; one of many processes tells not of all.
     has_jax = any(is_of_compiler(f) for stack in (*main, *others) for f in stack.frames)
