@@ -15,6 +15,7 @@ class Turns:
     def __init__(self, urls: Sequence[str]) -> None:
         ports = [urlsplit(url).port for url in urls]
         self._ports = cycle(port for port in ports if port is not None)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -38,17 +39,26 @@ class Turns:
             await asyncio.wait(others)
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The loop itself holds on to no task.
+        own = asyncio.current_task()
+        assert own is not None
+        self._tasks.add(own)
+        own.add_done_callback(self._tasks.discard)
         try:
             there = await asyncio.open_connection("127.0.0.1", next(self._ports))
         except OSError:
             writer.close()
             return
+        ways = [
+            asyncio.create_task(_carry(reader, there[1])),
+            asyncio.create_task(_carry(there[0], writer)),
+        ]
         try:
-            await asyncio.gather(_carry(reader, there[1]), _carry(there[0], writer))
-        except asyncio.CancelledError:
-            # The end of all: nobody waits for this one.
-            pass
+            # Whoever hangs up first has had all that the other said.
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            for way in ways:
+                way.cancel()
             for each in (writer, there[1]):
                 each.close()
 
@@ -58,7 +68,6 @@ async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         while data := await reader.read(_PIECE_BYTES):
             writer.write(data)
             await writer.drain()
-        writer.write_eof()
-    except (ConnectionError, RuntimeError):
+    except ConnectionError:
         # Either side is gone: so is the other.
-        writer.close()
+        return
