@@ -101,6 +101,8 @@ def test_only_the_sender_may(working: TestClient, sent: str, way: str) -> None:
     method, part = way.split()
     answer = working.request(method, f"{sent}/{part}", headers=HTML)
     assert answer.status_code == 401
+    assert "Open it in the browser it was sent from" in answer.text
+    assert "<code>Authorization: Bearer</code>" in answer.text
     assert leaks(answer.text) == {}
 
 
