@@ -8,8 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,36 @@ class TestHealth:
         now += 1.1
         assert client.get("/readyz").status_code == 200
         assert asked == 2
+
+    @pytest.mark.parametrize("was_seen", [False, True])
+    def test_a_database_that_hangs_is_told_while_somebody_waits_for_it(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch, was_seen: bool
+    ) -> None:
+        services, now = app_of(client).state.services, 1000.0
+        looked = Looked(clock=lambda: now, hangs_s=0.2)
+        if was_seen:
+            looked.at(services)
+        asked, answers = threading.Event(), threading.Event()
+
+        def hanging() -> int:
+            asked.set()
+            assert answers.wait(30)
+            return 0
+
+        monkeypatch.setattr(services.store.jobs, "count_open", hanging)
+        now += 60
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                whoever_looks = pool.submit(looked.at, services)
+                assert asked.wait(30)
+                if was_seen:
+                    assert looked.at(services) == {"database": True, "disk": True}
+                now += 0.3
+                assert looked.at(services) == {"database": False, "disk": was_seen}
+            finally:
+                answers.set()
+            assert whoever_looks.result(30) == {"database": True, "disk": True}
+        assert looked.at(services) == {"database": True, "disk": True}
 
     def test_probes_are_answered_whatever_the_rate(self, start: Start) -> None:
         client = start(max_requests_per_minute=1)
