@@ -1,6 +1,7 @@
 """Counts what an input holds and what of it was read; the answer is a `Coverage`.
 
-Everything left out is counted; the lists in the report are cut to their first entries.
+Everything left out is counted; the lists in the report are cut to their first entries, of what is
+skipped so that the first of each code stands and what is said of the whole input does.
 """
 
 from collections import Counter
@@ -35,15 +36,20 @@ class Inventory:
     kinds: Counter[str] = field(default_factory=Counter[str])
     _unparsed: list[UnparsedLine] = field(default_factory=list[UnparsedLine])
     _skipped: list[Skipped] = field(default_factory=list[Skipped])
+    _codes: set[str] = field(default_factory=set[str])
     _noted: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     _remarks: list[str] = field(default_factory=list[str])
     _forms: UnknownForms = field(default_factory=UnknownForms)
 
     def skip(self, name: str, code: str, reason: str, size: int = 0) -> None:
         """A member is left out, or what it holds is not used."""
-        self.skipped_count += 1
-        if len(self._skipped) < SHOWN_SKIPPED:
-            self._skipped.append(Skipped(name=name, code=code, reason=reason, bytes=size))
+        is_first = code not in self._codes
+        self._codes.add(code)
+        self._keep(Skipped(name=name, code=code, reason=reason, bytes=size), always=is_first)
+
+    def skip_rest(self, name: str, code: str, reason: str) -> None:
+        """The input as a whole, called `name`, is read in part only."""
+        self._keep(Skipped(name=name, code=code, reason=reason), always=True)
 
     def note(self, code: str, name: str) -> None:
         """Something about one member that is told once for all members alike."""
@@ -90,6 +96,11 @@ class Inventory:
             remarks=(*self._remarks, *noted),
             kinds=dict(sorted(self.kinds.items())),
         )
+
+    def _keep(self, skipped: Skipped, *, always: bool) -> None:
+        self.skipped_count += 1
+        if always or len(self._skipped) < SHOWN_SKIPPED:
+            self._skipped.append(skipped)
 
     def _miss(
         self, file: str, line: int, count: int, text: str, reason: str, column: int = 1

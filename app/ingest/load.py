@@ -84,8 +84,8 @@ def load_dump(
         name: how the input is called in the report, by default as the file is.
         settings: the budgets.
         progress: told `read` and the number of files so far.
-        takes_foreign: files of which none is XLA's are no error; that there is none is listed
-            among what is skipped (`no_xla_files`).
+        takes_foreign: files of which none is XLA's are no error; that there is none is a remark
+            on the whole input (`no_xla_files: ...`).
 
     Raises:
         NotADump: readable, but nothing XLA wrote (`empty`, `not_a_dump`, `no_xla_files`).
@@ -330,7 +330,7 @@ class _Loader:
             self._refuse_foreign(no_dump(opened, inventory))
         if damage is not None:
             if opened.damage is not None:
-                inventory.skip(opened.name, damage.code, damage.reason)
+                inventory.skip_rest(opened.name, damage.code, damage.reason)
             inventory.remark(damage.code, f"{damage.reason}; {self._whole} whole members are kept")
         if opened.trailing:
             inventory.remark("trailing_bytes", "bytes after the end of the archive are not read")
@@ -338,9 +338,7 @@ class _Loader:
     def _refuse_foreign(self, error: NotADump) -> None:
         if not (self._takes_foreign and self._opened.is_archive):
             raise error
-        self._inventory.skip(
-            self._opened.name, error.code, f"{error.cause}. {error.next_step}", self._opened.count
-        )
+        self._inventory.remark(error.code, f"{error.cause}. {error.next_step}")
 
     def _with_target(self, module: ModuleHistory) -> ModuleHistory:
         files = module.files.get("target_config", ())

@@ -24,14 +24,16 @@ xla/service/dump.cc (FilenameFor, names of the files of a dump).
 from collections.abc import Iterable
 
 from app.model.facts import Facts
-from app.model.report import Finding, Skipped, Workaround
+from app.model.report import Finding, Workaround
 from app.rules.frame import Rule
 
 
 def check(facts: Facts) -> Iterable[Finding]:
     """One finding for the whole input."""
-    found = next((each for each in _skipped(facts) if each.code == RULE.class_), None)
+    start = f"{RULE.class_}: "
+    found = next((each for each in _remarks(facts) if each.startswith(start)), None)
     if found is not None:
+        reason = found.removeprefix(start)
         yield Finding(
             rule=RULE.code,
             class_=RULE.class_,
@@ -39,7 +41,7 @@ def check(facts: Facts) -> Iterable[Finding]:
             severity="warning" if facts.log.byte_size else "error",
             confidence="certain",
             title="None of the files is one that XLA writes",
-            message=f"{found.reason[:1].upper()}{found.reason[1:]}",
+            message=f"{reason[:1].upper()}{reason[1:]}",
             workarounds=(
                 Workaround(
                     text="Set the flag before JAX is imported, run again, and pack that folder.",
@@ -49,8 +51,8 @@ def check(facts: Facts) -> Iterable[Finding]:
         )
 
 
-def _skipped(facts: Facts) -> tuple[Skipped, ...]:
-    return facts.dump.coverage.skipped if facts.dump is not None else ()
+def _remarks(facts: Facts) -> tuple[str, ...]:
+    return facts.dump.coverage.remarks if facts.dump is not None else ()
 
 
 RULE = Rule(
