@@ -9,6 +9,7 @@ program that somebody stopped by name (SIGSTOP) is left to him.
 import os
 import signal
 import time
+from collections.abc import Callable
 
 _FROM_A_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
@@ -49,10 +50,7 @@ class JobControl:
         # A shell brought us to the front, or into the background, where the keys are not ours; or
         # nobody could have let us go on, and we were not stopped.
         self.lend_terminal()
-        try:
-            os.killpg(self._group, signal.SIGCONT)
-        except ProcessLookupError:
-            pass  # it was killed meanwhile
+        send(os.killpg, self._group, signal.SIGCONT)
         return time.monotonic() - began
 
     def _stopped_by(self) -> int | None:
@@ -61,6 +59,14 @@ class JobControl:
         except ChildProcessError:
             return None  # whoever started us has children waited for by nobody
         return None if found is None else found.si_status
+
+
+def send(kill: Callable[[int, int], None], to: int, number: int) -> None:
+    """Send a signal by `os.kill` or `os.killpg` to whoever of `to` is there and may be sent it."""
+    try:
+        kill(to, number)
+    except (ProcessLookupError, PermissionError):
+        return  # all of it is gone already, or another user's, as what `sudo` starts
 
 
 def _is_ours() -> bool:

@@ -15,14 +15,14 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import BinaryIO
 
 from app.sandbox.group_members import catches, is_alive, leave_no_core, members_of
-from app.sandbox.job_control import JobControl
+from app.sandbox.job_control import JobControl, send
 
 _PIECE_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 20
@@ -233,11 +233,11 @@ class _Ending:
         if asked:
             # Whoever waits for one of them, such as a shell, shall not go on to what comes next.
             for pid in set(members) - set(asked):
-                _send(os.kill, pid, signal.SIGSTOP)
+                send(os.kill, pid, signal.SIGSTOP)
         for pid in asked:
             self._say()
             leave_no_core(pid)
-            _send(os.kill, pid, signal.SIGABRT)
+            send(os.kill, pid, signal.SIGABRT)
             until = time.monotonic() + _STACKS_S
             while is_alive(pid) and time.monotonic() < until:
                 yield _TICK_S
@@ -250,7 +250,7 @@ class _Ending:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all of the group."""
-        _send(os.killpg, self._group, number)
+        send(os.killpg, self._group, number)
 
 
 class _Minder:
@@ -320,13 +320,6 @@ class _Minder:
         self._deadline = time.monotonic() + next(self._steps)
 
 
-def _send(send: Callable[[int, int], None], to: int, number: signal.Signals) -> None:
-    try:
-        send(to, number)
-    except ProcessLookupError:
-        pass  # all of it is gone already
-
-
 def _terminal_like(target: int) -> tuple[int, int]:
     """Both ends of a terminal of the size of `target` that changes no byte."""
     outer, inner = os.openpty()
@@ -345,10 +338,7 @@ def _signals_handed_on(group: int) -> Generator[list[int]]:
     def hand_on(number: int, _: FrameType | None) -> None:
         if number != signal.SIGTSTP:
             received.append(number)
-        try:
-            os.killpg(group, number)
-        except ProcessLookupError:
-            pass  # it has ended by itself
+        send(os.killpg, group, number)
 
     before = {number: signal.signal(number, hand_on) for number in _HANDED_ON}
     try:
