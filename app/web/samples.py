@@ -53,14 +53,25 @@ def offered_samples() -> tuple[Sample, ...]:
 def folder_of_sample(store: Store, report_id: str) -> Path | None:
     """The folder of the sample that a report is on, where its program lies; None for any other.
 
-    It is known by its files, whichever server of a store they were placed on. A share is on no
-    sample: what was taken out of it may stand in the program.
+    It is known by its files, whichever server of a store they were placed on: by their sizes, and
+    what is of the same sizes by what they hold. A share is on no sample: what was taken out of it
+    may stand in the program.
     """
     row = store.reports.find(report_id)
     if row is None or row.parent_key is not None:
         return None
-    sent = (row.sha256, *(log.blob for log in row.attached("log")))
-    return next((each.folder for each in offered_samples() if _digests(each) == sent), None)
+    logs = row.attached("log")
+    sizes = (row.bytes, *(log.bytes for log in logs))
+    digests = (row.sha256, *(log.blob for log in logs))
+    for sample in offered_samples():
+        if _sizes(sample) == sizes and _digests(sample) == digests:
+            return sample.folder
+    return None
+
+
+@functools.cache
+def _sizes(sample: Sample) -> tuple[int, ...]:
+    return tuple(file.stat().st_size for file in (sample.archive, sample.log))
 
 
 @functools.cache
