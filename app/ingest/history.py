@@ -216,6 +216,8 @@ _COLLECTIVES = frozenset(
 _PRODUCTS = frozenset(("dot", "convolution"))
 _CONTROL = frozenset(("while", "conditional", "custom-call"))
 _TINY = 16
+# Twice the instructions of the largest that was seen: `_normal` has 265 in its first text (0.10.2).
+_LARGEST_OF_JAX = 530
 _FUNCTION = re.compile(r"jit_(_\w+)")
 
 
@@ -250,17 +252,15 @@ def _is_helper(group: _Group, size: int, largest: int) -> bool:
     name = group.key[3]
     function = _FUNCTION.fullmatch(name)
     is_private = function is not None and function[1] in PRIVATE_FUNCTIONS
-    if name.startswith("pmap_") or (size > _TINY and not is_private):
+    if name.startswith("pmap_") or size > (_LARGEST_OF_JAX if is_private else _TINY):
         return False
     opcodes = _opcodes(group.texts[0].module)
     if opcodes & _COLLECTIVES:
         return False
-    if is_private:
-        return True
     if opcodes & _PRODUCTS:
-        # A product that was run on its own, `jnp.dot` outside of any jit.
-        return size <= _TINY // 2 and size * _TINY <= largest
-    return not opcodes & _CONTROL
+        # A product that was run on its own, `jnp.dot` outside of any jit, or `_pinv` in one.
+        return size * _TINY <= largest and (is_private or size <= _TINY // 2)
+    return is_private or not opcodes & _CONTROL
 
 
 def _size(group: _Group) -> int:

@@ -132,7 +132,7 @@ class Bend(Struct, frozen=True, kw_only=True):
 
 
 class Module(Struct, frozen=True, kw_only=True):
-    """One compiled module: `role` is user, helper (tiny, made by JAX) or autotuning.
+    """One compiled module: `role` is user, helper (JAX's own) or autotuning.
 
     `sources` tells of its first text and of its last how many instructions have a place in the
     program; it is empty for autotuning.

@@ -39,6 +39,7 @@ from app.views.comparison import ComparisonView, PartingDiff
 
 _MOST_NAMES = 8
 _MOST_SECTIONS = 20
+_OF_JAX = ("module of JAX's own", "modules of JAX's own")
 _MOST_STEPS = 4
 _MOST_BUFFERS = 12
 _MOST_LINES = 36
@@ -93,11 +94,11 @@ def _untold(comparison: Comparison) -> Iterator[str]:
     rest = [pair for pair in comparison.modules if not _is_told(pair)]
     equal = sum(pair.outcome in ("equal", "equal_in_the_end") for pair in rest)
     if equal:
-        yield f"{counted(equal, 'small module')} made by JAX {'is' if equal == 1 else 'are'} equal."
+        yield f"{counted(equal, *_OF_JAX)} {'is' if equal == 1 else 'are'} equal."
     lone = sum(not (pair.a and pair.b) for pair in rest)
     if lone:
         verb = "stands" if lone == 1 else "stand"
-        yield f"{counted(lone, 'small module')} made by JAX {verb} on one side only."
+        yield f"{counted(lone, *_OF_JAX)} {verb} on one side only."
 
 
 def _top(comparison: Comparison) -> Iterator[Grid]:

@@ -14,7 +14,7 @@ from app.report.verdict import releases_text, target_text
 from app.report.wording import counted, file_name, size_text
 
 _FOLDED = {
-    "helper": ("small module made by JAX", "small modules made by JAX"),
+    "helper": ("module of JAX's own", "modules of JAX's own"),
     "autotuning": ("autotuning fragment", "autotuning fragments"),
 }
 

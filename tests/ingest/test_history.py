@@ -22,6 +22,12 @@ def program(name: str, size: int = 0) -> str:
     return DOT.format(name=name, body="".join(line.format(n) for n in range(size)))
 
 
+def elementwise(name: str, size: int) -> str:
+    return program(name, size).replace(
+        "dot(%x.1, %x.1), lhs_contracting_dims={1}", "add(%x.1, %x.1)"
+    )
+
+
 def histories(texts: dict[str, str], *side: str) -> tuple[ModuleHistory, ...]:
     interner = Interner()
     parsed = [
@@ -201,13 +207,45 @@ def test_own_modules_first_helpers_behind() -> None:
 @pytest.mark.parametrize("name", ["jit__lambda", "jit__lambda_", "jit__update"])
 def test_functions_with_an_underscore_are_the_users_but_for_those_of_jax(name: str) -> None:
     found = histories(
-        compiled(1, "jit__normal", program("jit__normal", 200), BEFORE, AFTER)
+        compiled(1, "jit__normal", elementwise("jit__normal", 200), BEFORE, AFTER)
         | compiled(2, name, program(name, 20), BEFORE, AFTER)
     )
     assert [(history.name, history.role) for history in found] == [
         (name, "user"),
         ("jit__normal", "helper"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        # With a product, and no smaller than what is compiled beside it.
+        (program("jit__pinv", 20), "user"),
+        (program("jit__pinv", 3000), "user"),
+        # Larger than anything that JAX has.
+        (elementwise("jit__uniform", 3000), "user"),
+        (elementwise("jit__uniform", 200), "helper"),
+        # Names that a program may well have itself.
+        (program("jit__solve", 20), "user"),
+        (elementwise("jit__mean", 20), "user"),
+        (elementwise("jit__mean", 4), "helper"),
+    ],
+)
+def test_a_name_of_jax_makes_no_program_jaxs_own(text: str, role: str) -> None:
+    name = text.split(maxsplit=2)[1]
+    found = histories(
+        compiled(1, "jit_main", program("jit_main", 40), BEFORE, AFTER)
+        | compiled(2, name, text, BEFORE, AFTER)
+    )
+    assert {history.name: history.role for history in found} == {"jit_main": "user", name: role}
+
+
+def test_a_product_in_a_function_of_jax_beside_a_program() -> None:
+    found = histories(
+        compiled(1, "jit_main", program("jit_main", 900), BEFORE, AFTER)
+        | compiled(2, "jit__pinv", program("jit__pinv", 40), BEFORE, AFTER)
+    )
+    assert [history.role for history in found] == ["user", "helper"]
 
 
 def test_module_that_died_stands_first() -> None:

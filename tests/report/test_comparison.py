@@ -94,7 +94,7 @@ def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
     assert figures.rows == (("peak memory", "1.0 MiB", "-"),)
     assert [row[:3] for row in loops.rows] == [("while.1", "-", "4 and ?")]
     assert [row[:4] for row in collectives.rows] == [("all-gather", "while.1", "1", "0")]
-    assert "3 small modules made by JAX are equal." in sheet.notes
+    assert "3 modules of JAX's own are equal." in sheet.notes
 
 
 def test_a_side_that_ends_early_is_held_to_no_figures_of_later_texts() -> None:
