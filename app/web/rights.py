@@ -71,8 +71,8 @@ def check_right(
     raise UsageError(
         "only whoever sent the report can do that",
         place="Authorization",
-        next_step="Open it in the browser it was sent from, or send `Authorization: Bearer` with the"
-        f" report's `delete_token`, or the `{OWNER_HEADER}` it was sent with.",
+        next_step="Open it in the browser it was sent from, or send `Authorization: Bearer` with"
+        f" the report's `delete_token`, or the `{OWNER_HEADER}` it was sent with.",
         code="bad_token",
     )
 
