@@ -21,7 +21,8 @@ _MARK = compile_pattern(
 )
 _LINE_COMMENT = compile_pattern(rb"//[^\n\r]*+")
 _SPACE = compile_pattern(rb"\s*+")
-_JSON_MARK = compile_pattern(rb'[{}]|"(?:[^"\\]++|\\.)*+"', re.S)
+# A string that never closes is taken to the end: else each of its quotes would be tried again.
+_JSON_MARK = compile_pattern(rb'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?+\Z)', re.S)
 _KEY = compile_pattern(patterns.KEY.encode())
 _SHOWN = compile_pattern(r"[^\n\r]")
 _SHOWN_BYTE = compile_pattern(rb"[^\n\r]")

@@ -68,6 +68,13 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "open JSON in frontend attributes": lambda n: body(
         "c = f32[] add(r) /* c */" + ", frontend_attributes={a={" * n
     ),
+    "escaped quotes in open JSON": lambda n: before_entry("//\nbackend_config={" + '\\"' * n),
+    "escaped quotes in an open foot": lambda n: before_entry(
+        "a {\n r = f32[] iota()\n}, origin={" + '\\"' * n
+    ),
+    "escaped quotes in open frontend attributes": lambda n: body(
+        "c = f32[] add(r) /* c */, frontend_attributes={a={" + '\\"' * n
+    ),
     "open feet": lambda n: before_entry("a {\n r = f32[] iota()\n}, b={\n" * n),
     "comments in values": lambda n: body("c = f32[] add(r), a={" + "/* } */" * n + "}"),
     "blank lines": lambda n: before_entry("\n" * n),
