@@ -82,7 +82,7 @@ class Settings:
     """Bytes of what stands in a bucket that are kept in that folder, too, as files to be read."""
     sweep_grace_s: int = 21600
     """Seconds after which what no report holds is taken to be left over, and deleted; an hour or
-    more."""
+    more, and no less than an upload may be silent."""
     report_days: int = 90
     """Days after which a report is deleted with all it holds; 0 keeps them for ever."""
     keep_originals: bool = True
@@ -190,13 +190,13 @@ def _check_login(settings: Settings) -> None:
 
 
 def _check_grace(settings: Settings) -> None:
-    # A dump rests while its logs come behind it, and whatever a job makes until it is put down.
-    least = max(_LEAST_GRACE_S, settings.upload_idle_s, settings.job_timeout_s)
+    # A dump rests while its logs come behind it. What a job makes is its own until it is over,
+    # however long it runs: a sweep sees nothing of it before it is put down.
+    least = max(_LEAST_GRACE_S, settings.upload_idle_s)
     if settings.sweep_grace_s < least:
         raise BadSetting(
-            f"{PREFIX}SWEEP_GRACE_S: what is being received or made would be swept away as left"
-            f" over. Give it {least} seconds or more: an hour, and no less than"
-            f" {PREFIX}UPLOAD_IDLE_S and {PREFIX}JOB_TIMEOUT_S."
+            f"{PREFIX}SWEEP_GRACE_S: what is being received would be swept away as left over."
+            f" Give it {least} seconds or more: an hour, and no less than {PREFIX}UPLOAD_IDLE_S."
         )
 
 

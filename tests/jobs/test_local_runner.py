@@ -302,6 +302,22 @@ def test_a_large_upload_gets_more_in_proportion() -> None:
     assert large.memory_bytes > small.memory_bytes
 
 
+def test_a_sweep_takes_nothing_of_a_job_that_runs(
+    store: Store, start: Callable[..., LocalRunner], tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    secrets = send(store, f"wait for: {go}", log="Check failed")
+    start()
+    until(store, secrets, lambda row: row.stage == "reading")
+    # As if the job had run for longer than any grace.
+    store.ledger.sweep(grace_s=0)
+    go.touch()
+    row = until(store, secrets, over)
+    assert (row.state, row.problem) == ("done", None)
+    (bundle,) = row.attached("bundle")
+    assert store.blobs.path(bundle.blob).is_file()
+
+
 def test_a_child_loads_the_analysis_and_nothing_of_the_server() -> None:
     code = (
         "import sys, app.jobs.analysis\n"
