@@ -33,10 +33,13 @@ _SHOWN = 200
 _NO_COMPUTATION = "expected a computation"
 _HEADER = compile_pattern(rf"HloModule %?+({patterns.NAME}):?+([^\n]*+)", re.ASCII)
 _HEADER_NAME = compile_pattern(rf"HloModule\s++%?+({patterns.NAME})", re.ASCII)
+_OPEN_COMMENT = r"/\*(?:[^*]++|\*(?!/))*+"
+_COMMENT = rf"{_OPEN_COMMENT}\*/|//[^\n]*+"
+# A comment that never closes is taken to the end: else each of several would be.
 _TABLES = compile_pattern(
-    rb"(?:\s*+(?://[^\n]*+|/\*[^*]*+\*/|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=[\s/])|"
-    rb"\d++(?:\s++|/\*[^*]*+\*/|//[^\n]*+)*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|"
-    rb"\{(?:[^{}/]++|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+|/)*+\})))*+"
+    rf"(?:\s*+(?:{_COMMENT}|(?:FileNames|FunctionNames|FileLocations|StackFrames)(?=[\s/])|"
+    rf"\d++(?:\s++|{_COMMENT})*+(?:\"(?:[^\"\\\n]++|\\[^\n])*+\"|'(?:[^'\\\n]++|\\[^\n])*+'|"
+    rf"\{{(?:[^{{}}/]++|{_OPEN_COMMENT}(?:\*/|\Z)|//[^\n]*+|/)*+\}})))*+".encode()
 )
 # Twice as fast as bytes.find with two characters of which the first is frequent.
 _BLANK_LINE = compile_pattern(rb"\n\n")

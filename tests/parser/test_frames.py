@@ -2,7 +2,7 @@
 
 import pytest
 
-from hlo_parser import Frame, FrameTables
+from hlo_parser import Frame, FrameTables, parse_module
 from hlo_parser.grammar import GrammarError, read_frames
 
 HEAD = """\
@@ -52,6 +52,15 @@ def test_a_place_and_its_chain():
         Frame("mé.py", 7, "loss.<locals>.<lambda>"),
         Frame("/home/me/train.py", 20, "<module>"),
     )
+
+
+def test_comments_with_stars_stand_between_and_in_rows():
+    text = HEAD.replace(
+        "StackFrames\n", "StackFrames /* } **/\n1 /***/ {/*a*b**/ parent_frame_id=1}\n"
+    )
+    module = parse_module(f"HloModule m\n\n{text}\nENTRY e {{\n  a = f32[] iota()\n}}\n")
+    assert module.unparsed == ()
+    assert module.frames is not None
 
 
 def test_parents_are_printed_one_too_high():

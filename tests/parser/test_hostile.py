@@ -262,6 +262,10 @@ LONG_TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
         ),
         100_000,
     ),
+    "open comments in a table of frames": (
+        lambda n: before_entry('FileNames\n1 "a"\n\nFileLocations\n1 {' + "/*x " * n + "\n\n"),
+        8_000,
+    ),
     "a chain of comments": (lambda n: before_entry("/**/ // a\n" * n), 100_000),
 }
 
