@@ -23,7 +23,10 @@ def analyse_upload(progress: Progress, *, upload: dict[str, Any], bundle: str) -
         JobFailed: the disk is full (`no_space`).
     """
     analysis = examined(
-        Upload(**upload), progress, tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None)
+        Upload(**upload),
+        progress,
+        tell=lambda words: progress(f"{FIRST_RESULT}{words}", 0, None),
+        takes_foreign=True,
     )
     progress("bundle", 0, None)
     with room_told():
@@ -32,9 +35,13 @@ def analyse_upload(progress: Progress, *, upload: dict[str, Any], bundle: str) -
 
 
 def examined(
-    upload: Upload, progress: Progress, *, tell: Callable[[str], None] | None = None
+    upload: Upload,
+    progress: Progress,
+    *,
+    tell: Callable[[str], None] | None = None,
+    takes_foreign: bool = False,
 ) -> Analysis:
-    """The report on an upload, with what it was made from; raises as `analyse_upload`."""
+    """The report on an upload, with what it was made from; all as `app.service.examine`."""
     question = Question(
         logs=tuple(Log(label, file=Path(file)) for label, file in upload.logs),
         flags=upload.flags,
@@ -48,7 +55,7 @@ def examined(
         name=upload.name,
         progress=progress,
         tell=tell,
-        takes_foreign=True,
+        takes_foreign=takes_foreign,
     )
 
 

@@ -54,7 +54,7 @@ def replay_upload(
         JobFailed: the disk is full (`no_space`).
     """
     sent = Upload(**upload)
-    analysis = examined(sent, progress)
+    analysis = examined(sent, progress, takes_foreign=True)
     if analysis.contents is None or not analysis.contents.modules:
         raise UsageError("the upload holds no module to compile", place=sent.name)
     chosen = release_for(Path(root), analysis.report, sent.release)
