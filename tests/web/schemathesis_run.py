@@ -7,9 +7,6 @@ secret of their owner is sent, so that sharing is asked too. Each operation has 
 which ends when its seconds are over: the cases that its description gives come first, the same
 every time, then random ones of the seed. `test_schemathesis.py` runs this in the long tier; by
 hand it may look for longer.
-
-In full, 15 seconds for each operation, it takes eleven minutes and 4,400 cases on two
-cores that others use, too, and finds nothing.
 """
 
 import argparse
