@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from app.model.report import Culprit, Finding, Report, Severity
 from app.report.verdict import culprit_text, ranked_findings
-from app.report.wording import CONFIDENCE_WORDS, legible
+from app.report.wording import CONFIDENCE_WORDS, legible, message_text
 
 _MAX_MESSAGE = 4_000
 _GITHUB_LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
@@ -129,7 +129,7 @@ def repository_path(file: str, root: str) -> tuple[str, bool]:
 
 
 def _text_of(finding: Finding) -> str:
-    parts = [f"{finding.message} ({CONFIDENCE_WORDS[finding.confidence]})"]
+    parts = [f"{message_text(finding)} ({CONFIDENCE_WORDS[finding.confidence]})"]
     parts += [
         f"{culprit.role or 'culprit'}: {culprit_text(culprit)}" for culprit in finding.culprits[:5]
     ]

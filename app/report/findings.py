@@ -30,6 +30,7 @@ from app.report.wording import (
     SEVERITY_WORDS,
     counted,
     file_name,
+    message_text,
     more_text,
     numbered_pass,
     place_text,
@@ -106,7 +107,7 @@ def _finding_view(
         confidence=finding.confidence.replace("_", "-"),
         confidence_word=CONFIDENCE_WORDS[finding.confidence],
         title=finding.title,
-        paragraphs=tuple(part for part in finding.message.split("\n") if part.strip()),
+        paragraphs=tuple(part for part in message_text(finding).split("\n") if part.strip()),
         culprits=rows_of(
             tuple(_culprit_view(item, passes, source_lines, server) for item in finding.culprits),
             first=first,

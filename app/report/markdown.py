@@ -18,6 +18,7 @@ from app.report.wording import (
     counted,
     file_name,
     legible,
+    message_text,
     place_text,
     tried_words,
 )
@@ -140,7 +141,7 @@ def _finding_text(finding: Finding, *, headed: bool) -> str:
     lines: list[str] = []
     if headed:
         lines.append(f"#### {_weight(finding)}{escaped(finding.title)}")
-    lines.append(f"{escaped(finding.message)} ({code(finding.rule)})")
+    lines.append(f"{escaped(message_text(finding))} ({code(finding.rule)})")
     if finding.culprits:
         lines.append("")
         for culprit in finding.culprits[:_MAX_LISTED]:

@@ -164,21 +164,12 @@ class Redactor:
                 }
             case Finding():
                 changed["also_in"] = tuple(map(self.member, value.also_in))
-                changed["message"] = self._named(changed["message"], value.also_in)
             case Replay():
                 # A text of the program, and flags that take paths: what they showed stays.
                 changed |= {"reduced": None, "flags": ()}
             case _:
                 pass
         return msgspec.structs.replace(value, **changed)
-
-    def _named(self, text: str, modules: tuple[str, ...]) -> str:
-        """A text of ours that lists these modules, some by words that any sentence may hold."""
-        for name in modules:
-            if name in text:
-                shown = self.member(name).replace("\\", r"\\")
-                text = re.sub(rf"(?<![\w/.-]){re.escape(name)}(?!\w)", shown, text)
-        return text
 
     def _field(self, value: msgspec.Struct, name: str, text: str) -> str:
         if name in ("loop", "parent") or (isinstance(value, Loop) and name == "id"):

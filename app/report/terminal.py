@@ -22,6 +22,7 @@ from app.report.wording import (
     SEVERITY_WORDS,
     file_name,
     legible,
+    message_text,
     place_text,
     tried_words,
     visible,
@@ -97,7 +98,7 @@ def _print_finding(
         head.append(f"  {finding.rule}", style="dim")
         console.print(head)
         console.print(Text(finding.title, style="bold"))
-    console.print(Text(finding.message))
+    console.print(Text(message_text(finding)))
     if finding.culprits:
         print_heading("Where", console)
         _print_culprits(finding.culprits, console, snippets)

@@ -22,7 +22,7 @@ from app.report.verdict import (
     target_text,
     verdict_of,
 )
-from app.report.wording import CONFIDENCE_WORDS, SEVERITY_WORDS, file_name, legible
+from app.report.wording import CONFIDENCE_WORDS, SEVERITY_WORDS, file_name, legible, message_text
 
 MAX_BYTES = 30_000
 _MAX_FLAGS = 60
@@ -191,7 +191,7 @@ def _finding(told: tuple[int, Finding], link: str) -> str:
     lines = [
         f"**{escaped(finding.title)}** ({weight}, {code(finding.rule)})",
         "",
-        escaped(finding.message),
+        escaped(message_text(finding)),
     ]
     if finding.culprits:
         lines.append("")

@@ -14,6 +14,7 @@ import msgspec
 from app.model.report import (
     Confidence,
     Dump,
+    Finding,
     LoopEventKind,
     RuledOut,
     Severity,
@@ -25,6 +26,8 @@ from app.model.source import SourceHow
 T = TypeVar("T")
 
 EventGroup = Literal["lifetime", "pipelined", "multiplied", "trip_count", "minor"]
+
+_MOST_MODULES = 3
 
 EVENT_WORDS: dict[LoopEventKind, str] = {
     "created": "created",
@@ -233,6 +236,15 @@ def cut_list(names: Sequence[str], limit: int) -> str:
     shown = ", ".join(names[:limit])
     note = more_text(len(names) - limit)
     return f"{shown} {note}" if note else shown
+
+
+def message_text(finding: Finding) -> str:
+    """What a finding says, and in which other modules the very same stands."""
+    names = finding.also_in
+    if not names:
+        return finding.message
+    more = "another module" if len(names) == 1 else f"{len(names):,} other modules"
+    return f"{finding.message}\nThe same stands in {more}: {cut_list(names, _MOST_MODULES)}."
 
 
 def shortened(name: str, limit: int) -> str:

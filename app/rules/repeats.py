@@ -1,8 +1,9 @@
 """One finding for what is found word for word in several modules.
 
 A program is compiled again for other shapes, and hosts of one run dump the same module each: the
-same claim about the same lines is told once, with the modules where it stands. Findings that name
-no module, or several, are left as they are.
+same claim about the same lines is told once, with the modules where it stands in `also_in`; the
+sentence that names them is made where a finding is shown. Findings that name no module, or several,
+are left as they are.
 """
 
 from collections.abc import Hashable, Iterable
@@ -10,8 +11,6 @@ from collections.abc import Hashable, Iterable
 import msgspec
 
 from app.model.report import Finding
-
-_MOST_NAMED = 3
 
 
 def folded(findings: Iterable[Finding]) -> list[Finding]:
@@ -44,10 +43,4 @@ def _of_all(alike: dict[str, Finding]) -> Finding:
     (_, first), *others = alike.items()
     if not others:
         return first
-    names = [name for name, _ in others]
-    listed = ", ".join(names[:_MOST_NAMED])
-    if len(names) > _MOST_NAMED:
-        listed += f" and {len(names) - _MOST_NAMED:,} more"
-    more = "another module" if len(names) == 1 else f"{len(names):,} other modules"
-    message = f"{first.message}\nThe same stands in {more}: {listed}."
-    return msgspec.structs.replace(first, message=message, also_in=tuple(names))
+    return msgspec.structs.replace(first, also_in=tuple(name for name, _ in others))

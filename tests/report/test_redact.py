@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.model.memory import LiveBuffer
 from app.model.report import Dump, Evidence, Finding, Input, Loop, Module, Report, Tool
 from app.report.redact import Choice, Redactor, input_name, open_fields
+from app.report.wording import message_text
 from hlo_parser import parse_module
 
 TOOL = Tool(name="hloscope", version="1")
@@ -232,7 +233,7 @@ def test_files_folders_and_ids_of_the_report() -> None:
                 severity="note",
                 confidence="likely",
                 title=f"in {file}",
-                message="The same stands in another module: plan.",
+                message="It costs.",
                 evidence=(Evidence(file="mirabelle.log", line=1, text="t"),),
                 also_in=("plan",),
             ),
@@ -252,7 +253,8 @@ def test_files_folders_and_ids_of_the_report() -> None:
     assert safe.findings[0].evidence[0].file.startswith("file")
     assert safe.findings[0].rule == "X1"
     assert safe.findings[0].also_in == (second.id,)
-    assert safe.findings[0].message == f"The same stands in another module: {second.id}."
+    told = message_text(safe.findings[0])
+    assert told == f"It costs.\nThe same stands in another module: {second.id}."
 
 
 def test_names_of_files_go_with_and_without_their_folders() -> None:
