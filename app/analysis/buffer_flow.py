@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.analysis.branches import Branch, exclude_each_other
+from app.analysis.branches import Branch
 from app.analysis.buffer_table import (
     DEEPEST_SHAPE,
     BufferTable,
@@ -23,6 +23,7 @@ from app.analysis.buffer_table import (
 )
 from app.analysis.dataflow import invariant_elements
 from app.analysis.in_place import in_place
+from app.analysis.loop_writes import Element, LoopWrites
 from app.model.dump import AllocationRole
 from hlo_parser import Computation, Instruction, Module
 
@@ -30,10 +31,6 @@ _PASSES_ON = frozenset({"add-dependency", "bitcast", "domain", "opt-barrier"})
 _CALLS = frozenset({"call", "conditional", "while"})
 _STARTS_WITH_OPERAND = frozenset({"all-gather-start", "collective-permute-start"})
 _ALIAS = re.compile(r"\{([\d,\s]{0,200})\}\s*+:\s*+\((\d{1,9}),\s*+\{([\d,\s]{0,200})\}")
-
-
-Element = tuple[str, tuple[int, ...]]
-"""An element of what a loop carries: the loop's name, and the path."""
 
 
 @dataclass(slots=True)
@@ -65,14 +62,13 @@ class BufferFlow:
         self.repeated_calls = 0
         self._module = module
         self._aliases = _aliases_of(module)
-        self.table = BufferTable(self._aliases)
+        self.table = BufferTable(self._aliases, self._read)
         self._trees: dict[str, dict[str, Tree]] = {}
         self._given: dict[str, tuple[Tree, ...]] = {}
         self._carried: dict[tuple[str, str], Tree] = {}
         self._copied_anyway = copied
-        # What loops change in its place, and where they end; the branch that a position stands in.
-        self._written: dict[Element, tuple[int, int]] = {}
-        self._branches: list[Branch | None] = []
+        self._writes = LoopWrites(self.table.step)
+        self._branch: Branch | None = None
         self._conditionals = 0
         # What loops of a computation change: a second loop, or element, needs a copy of its own.
         self._changed: dict[str, set[int]] = {}
@@ -83,18 +79,10 @@ class BufferFlow:
 
     def overwritten(self) -> frozenset[Element]:
         """The elements in whose place a loop writes what something after it still reads."""
-        return frozenset(
-            element
-            for element, (buffer, end) in self._written.items()
-            if self._is_after(end, self.table.buffers[buffer].end)
-        )
+        return frozenset(self._writes.overwritten)
 
-    def _is_after(self, end: int, read: int) -> bool:
-        branches = self._branches
-        return read > end and not (
-            read < len(branches)
-            and exclude_each_other(branches[end], branches[read], self.table.step)
-        )
+    def _read(self, buffer: int) -> None:
+        self._writes.read(buffer, self.table.position, self._branch)
 
     # ---- the walk --------------------------------------------------------------------------------
 
@@ -103,6 +91,7 @@ class BufferFlow:
         self._trees[self._module.entry.name] = {}
         while frames:
             frame = frames[-1]
+            self._branch = frame.branch
             if frame.index == len(frame.computation.instructions):
                 frames.pop()
                 continue
@@ -183,7 +172,6 @@ class BufferFlow:
         result = self._result(frame.computation, instruction)
         self._trees[frame.computation.name][instruction.name] = result
         self.sequence.append(instruction.name)
-        self._branches.append(frame.branch)
         self.table.position += 1
 
     # ---- results ---------------------------------------------------------------------------------
@@ -256,7 +244,7 @@ class BufferFlow:
             if carried == root:
                 self.table.use((carried,))
                 return carried
-            self._written[loop.name, path] = carried, self.table.position
+            self._writes.note((loop.name, path), carried, self.table.position, self._branch)
             left = self.table.new(loop.name, path, self.table.buffers[carried].shape)
             self.table.join_buffers(carried, left)
             return left
@@ -365,7 +353,6 @@ class BufferFlow:
 
     def _keep_output(self) -> None:
         """The entry's result is there to the end, where an alias says so in a parameter's place."""
-        last = len(self.sequence)
         entry = self._module.entry
         result = self._trees[entry.name].get(entry.root.name, ())
         parameters = {
@@ -387,7 +374,7 @@ class BufferFlow:
                 self.table.buffers[held].role = "output"
             elif self.table.buffers[held].role == "parameter":
                 self.table.buffers[held].role = "donated"
-            self.table.buffers[buffer].end = last
+            self.table.use((buffer,))
 
 
 def _aliases_of(module: Module) -> dict[tuple[int | None, tuple[int, ...]], tuple[int, ...]]:

@@ -6,7 +6,7 @@ of them lie in the same place.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.model.dump import AllocationRole
@@ -69,16 +69,20 @@ class Sharing:
 class BufferTable:
     """The buffers of one text; `position` is that of the instruction that runs now.
 
-    `donated` are the parameters, by number and path, whose place a part of the output takes.
+    `donated` are the parameters, by number and path, whose place a part of the output takes; `read`
+    is told of each buffer that is read.
 
     Raises:
         TooMuchWork: from any method, for texts whose tuples are too large.
     """
 
-    def __init__(self, donated: Mapping[tuple[int | None, Path], Path]) -> None:
+    def __init__(
+        self, donated: Mapping[tuple[int | None, Path], Path], read: Callable[[int], None]
+    ) -> None:
         self.buffers: list[Buffer] = []
         self.position = 0
         self._donated = donated
+        self._read = read
         self._sets: list[int] = []
         self._steps = 0
 
@@ -147,6 +151,7 @@ class BufferTable:
         for tree in trees:
             for _, buffer in self.leaves(tree):
                 self.buffers[buffer].end = here
+                self._read(buffer)
 
     def is_alike(self, operand: int, result: int) -> bool:
         """Whether elements of the two stand at the same bytes."""

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from math import prod
 
-from app.analysis.buffer_flow import BufferFlow, Element
+from app.analysis.buffer_flow import BufferFlow
 from app.analysis.buffer_table import Buffer, TooMuchWork
+from app.analysis.loop_writes import Element
 from app.analysis.occupancy import Stay, busiest, levels_of
 from app.model.dump import (
     Allocation,

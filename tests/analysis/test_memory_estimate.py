@@ -303,6 +303,35 @@ def test_a_loop_in_one_branch_may_change_what_another_reads() -> None:
     assert size("%b0, %b1") == size("%b1, %b0")
 
 
+def test_a_read_in_another_branch_hides_none_behind_the_loop() -> None:
+    loop = (
+        f"%b0 (p0: f32[256]) -> f32[4] {{\n  %p0 = {KB} parameter(0)\n"
+        "  %zero = s32[] constant(0)\n  %start = s32[] copy(%zero)\n"
+        f"  %kb = {KB} reverse(%p0), dimensions={{0}}\n"
+        f"  %t = (s32[], {KB}, {KB}) tuple(%start, %p0, %kb)\n"
+        f"  %w = (s32[], {KB}, {KB}) while(%t), condition=%cond, body=%body\n"
+        f"  %left = {KB} get-tuple-element(%w), index=1\n"
+        "  ROOT %q0 = f32[4]{0} custom-call(%left, %READ)\n}\n\n"
+    )
+    other = (
+        f"%b1 (p1: f32[256]) -> f32[4] {{\n  %p1 = {KB} parameter(0)\n"
+        "  ROOT %q1 = f32[4]{0} reverse(%p1), dimensions={0}\n}\n\n"
+    )
+
+    def size(order: str, read: str) -> int:
+        return temporaries(
+            X,
+            "%i = s32[] constant(0)",
+            f"%a = {KB} reverse(%x), dimensions={{0}}",
+            f"%c = f32[4]{{0}} conditional(%i, %a, %a), branch_computations={{{order}}}",
+            "ROOT %r = f32[4]{0} reverse(%c), dimensions={0}",
+            before=LOOP + loop.replace("READ", read) + other,
+        )
+
+    assert size("%b0, %b1", "p0") == size("%b1, %b0", "p0")
+    assert size("%b0, %b1", "left") == size("%b1, %b0", "left") < size("%b0, %b1", "p0")
+
+
 def test_branches_leave_their_results_in_one_place() -> None:
     branches = "".join(
         f"%b{n} (p: f32[256]) -> f32[256] {{\n  %p{n} = {KB} parameter(0)\n"
