@@ -127,7 +127,7 @@ def draft_of(module: Module) -> Draft:
     """The draft of a module.
 
     Raises:
-        UsageError: something in it was not understood.
+        UsageError: something in it was not understood, or a name stands for nothing or for two.
     """
     if module.unparsed:
         raise UsageError("not all of this module was understood, so it cannot be reduced")
@@ -137,7 +137,16 @@ def draft_of(module: Module) -> Draft:
     if module.frames is not None:
         head += f"\n{module.frames.text()}\n"
     blocks: list[Block] = []
+    taken = set[str]()
     for computation in module.computations:
+        if computation.name in taken:
+            raise UsageError(f"two computations of this module are called %{computation.name}")
+        taken.add(computation.name)
+        for callee in (callee for i in computation.instructions for callee in i.callees):
+            if module.get(callee.name) is None:
+                raise UsageError(
+                    f"%{computation.name} calls %{callee.name}, which this module does not hold"
+                )
         lines = _lines_of(computation)
         is_entry = computation is module.entry
         blocks.append(Block(computation.name, lines, computation.root.name, is_entry))
@@ -150,26 +159,37 @@ def _lines_of(computation: Computation) -> tuple[Line, ...]:
     elements: dict[tuple[str, int], str] = {}
     taken = {i.name for i in computation.instructions}
 
+    def meant(what: str, *, is_there: bool) -> None:
+        if not is_there:
+            raise UsageError(f"%{computation.name} uses {what}, which is not there above it")
+
     def element(name: str, step: int) -> str:
         if (name, step) not in elements:
+            shape = lines[name].shape if name in lines else ""
+            shapes = elements_of(shape) if shape.startswith("(") else ()
+            meant(f"element {step} of %{name}", is_there=step < len(shapes))
             own = f"{name}.{step}"
             while own in taken:
                 own += ".e"
             taken.add(own)
-            shape = elements_of(lines[name].shape)[step]
             index = (("index", str(step)),)
-            lines[own] = Line(own, shape, "get-tuple-element", (name,), attributes=index)
+            lines[own] = Line(own, shapes[step], "get-tuple-element", (name,), attributes=index)
             elements[name, step] = own
         return elements[name, step]
 
     for i in computation.instructions:
         pairs = zip(i.operands, i.operand_paths, strict=True)
+        operands = tuple(functools.reduce(element, path, name) for name, path in pairs)
+        for name in operands:
+            meant(f"%{name}", is_there=name in lines)
+        if i.name in lines:
+            raise UsageError(f"two instructions of %{computation.name} are called %{i.name}")
         lines[i.name] = Line(
             i.name,
             plain_shape(i.shape.text),
             i.opcode,
-            tuple(functools.reduce(element, path, name) for name, path in pairs),
-            "" if i.operands else i.arguments,
+            operands,
+            "" if operands else i.arguments,
             tuple(i.attributes.items()),
             tuple(callee.name for callee in i.callees),
         )

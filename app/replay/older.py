@@ -93,7 +93,8 @@ def _older_block(
     gone: Counter[str],
     repeats: str | None,
 ) -> Block:
-    is_sharded = bool(block.by_name[block.root].attribute("sharding"))
+    by_name = block.by_name
+    is_sharded = bool(by_name[block.root].attribute("sharding"))
     names: dict[str, str] = {}
     kept: list[Line] = []
     for line in block.lines:
@@ -103,7 +104,7 @@ def _older_block(
             gone["custom calls of Shardy"] += 1
             names[line.name] = names.get(line.operands[0], line.operands[0])
         else:
-            of = block.by_name[line.operands[0]].shape if line.operands else ""
+            of = by_name[line.operands[0]].shape if line.operands else ""
             source = sources.get((block.name, line.name))
             kept.append(_older_line(line, source, gone, is_of_floats=_FLOATS.match(of) is not None))
     if not names:
