@@ -31,8 +31,8 @@ _LINE_STRINGS = {
     b"'": compile_pattern(rb"'(?:[^'\\\n]++|\\[^\n])*+'"),
 }
 _LONG_STRINGS = {
-    b'"': compile_pattern(rb'"(?:[^"\\]|\\.){0,65536}+"', re.S),
-    b"'": compile_pattern(rb"'(?:[^'\\]|\\.){0,65536}+'", re.S),
+    b'"': compile_pattern(rb'"(?:[^"\\]|\\.){0,65536}+("?+)', re.S),
+    b"'": compile_pattern(rb"'(?:[^'\\]|\\.){0,65536}+('?+)", re.S),
 }
 _AFTER_STRING = compile_pattern(rb"[ \t]*+(?:[,})\r\n]|/[/*]|\Z)")
 _LINE_START = compile_pattern(
@@ -70,24 +70,6 @@ def blanked_bytes(data: bytes) -> bytes:
     return b"".join((*pieces, data[position:])) if pieces else data
 
 
-def string_end(data: bytes, place: int) -> int:
-    """Behind the string that opens here; 0 when it does not close.
-
-    Nor does one of several lines do so in which instructions stand, up to where the next string
-    opens.
-    """
-    mark = data[place : place + 1]
-    match = _LINE_STRINGS[mark].match(data, place)
-    if match is not None:
-        return match.end()
-    match = _LONG_STRINGS[mark].match(data, place)
-    if match is None:
-        return 0
-    text, end = match.group(), match.end()
-    is_closed = not text.endswith(b"=" + mark) and _AFTER_STRING.match(data, end)
-    return end if is_closed or not _LINE_START.search(text) else 0
-
-
 def braces_end(data: bytes, place: int) -> int:
     """Behind the brace that closes the one here; 0 when none does so within 65,536 of them.
 
@@ -102,16 +84,61 @@ def braces_end(data: bytes, place: int) -> int:
     return 0
 
 
+class Strings:
+    """Where the strings of one text end.
+
+    A stretch that was looked through for an end in vain is kept: all quotes in it are escaped,
+    and looking on from any of them stops where the first look did.
+    """
+
+    __slots__ = ("_data", "_open")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._open: dict[bytes, range] = {}
+
+    def end(self, place: int) -> int:
+        """Behind the string that opens here; 0 when it does not close.
+
+        Nor does one of several lines do so in which instructions stand, up to where the next
+        string opens.
+        """
+        data = self._data
+        mark = data[place : place + 1]
+        line = _LINE_STRINGS[mark].match(data, place)
+        if line is not None:
+            return line.end()
+        if place in self._open.get(mark, ()):
+            return 0
+        match = _LONG_STRINGS[mark].match(data, place)
+        if match is None:
+            return 0
+        text, end = match.group(), match.end()
+        if not match[1]:
+            self._open[mark] = range(place, end)
+            return 0
+        is_closed = not text.endswith(b"=" + mark) and _AFTER_STRING.match(data, end)
+        if is_closed or (last := _last_line_start(text)) < 0:
+            return end
+        self._open[mark] = range(place, place + last)
+        return 0
+
+
+def _last_line_start(text: bytes) -> int:
+    return max((found.start() for found in _LINE_START.finditer(text)), default=-1)
+
+
 class _Comments:
     """One walk over a text, from string to comment to JSON."""
 
-    __slots__ = ("_data", "_found", "_last_end", "_open_json")
+    __slots__ = ("_data", "_found", "_last_end", "_open_json", "_strings")
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._found: list[tuple[int, int]] = []
         self._last_end = data.rfind(b"*/")
         self._open_json = 0
+        self._strings = Strings(data)
 
     def spans(self) -> list[tuple[int, int]]:
         """Where comments begin and end, in order."""
@@ -130,7 +157,7 @@ class _Comments:
 
     def _behind_string(self, place: int) -> int:
         """Behind a string; one that does not close runs to the end of its line."""
-        end = string_end(self._data, place)
+        end = self._strings.end(place)
         if not end:
             end = self._data.find(b"\n", place)
         return end if end > 0 else len(self._data)

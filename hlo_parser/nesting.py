@@ -79,13 +79,18 @@ def _openings(scanner: Scanner, start: int, end: int) -> Iterator[tuple[str, int
     data = scanner.data
     roles: list[str] = []
     position = start
+    # Where one quote finds no end, none of its kind behind it will: those are escaped.
+    open_marks: set[bytes] = set()
     while (match := _MARK.search(data, position, end)) is not None:
         mark, position = match.group(), match.end()
         if mark == b"}":
             del roles[-1:]
         elif mark in (b'"', b"'"):
-            string = _STRING.match(data, match.start(), end)
-            position = string.end() if string else position
+            string = None if mark in open_marks else _STRING.match(data, match.start(), end)
+            if string is None:
+                open_marks.add(mark)
+            else:
+                position = string.end()
         elif mark in (b"//", b"/*"):
             position = max(scanner.skip_blank(match.start()), position)
         else:

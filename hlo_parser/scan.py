@@ -11,7 +11,7 @@ import re
 from string import ascii_letters, digits
 
 from hlo_parser import patterns
-from hlo_parser.comments import MOST_OPEN, blanked_bytes, braces_end, string_end
+from hlo_parser.comments import MOST_OPEN, Strings, blanked_bytes, braces_end
 from hlo_parser.possessive import compile_pattern
 
 _NAME = patterns.NAME.encode()
@@ -69,7 +69,7 @@ _NAME_CHARACTERS = f"%.-_{ascii_letters}{digits}".encode()
 class Scanner:
     """Positions in one text; every method takes and gives byte offsets."""
 
-    __slots__ = ("_last_comment_end", "_open_values", "data", "raw", "size")
+    __slots__ = ("_last_comment_end", "_open_values", "data", "raw", "size", "strings")
 
     raw: bytes
     """The text as it is."""
@@ -82,6 +82,7 @@ class Scanner:
         self.size: int = len(data)
         self._last_comment_end = data.rfind(b"*/")
         self._open_values = 0
+        self.strings = Strings(data)
 
     def skip_blank(self, position: int) -> int:
         """Past white space and closed comments."""
@@ -304,7 +305,7 @@ class _Statement:
         if mark in (b'"', b"'"):
             if mark == b"'" and self._raw:
                 return
-            end = string_end(self.data, place)
+            end = self.scanner.strings.end(place)
             self.broken |= not end
             self.position = end or self.scanner.line_end(place)
         elif not self._raw:

@@ -75,6 +75,16 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "escaped quotes in open frontend attributes": lambda n: body(
         "c = f32[] add(r) /* c */, frontend_attributes={a={" + '\\"' * n
     ),
+    "lines of an open string": lambda n: before_entry("//\n" + "\"\\'\n" * n),
+    "lines of escaped quotes": lambda n: before_entry("//\n" + '\\"\n' * n),
+    "lines of escaped apostrophes": lambda n: body("c = f32[] add(\n" + "\\'\n" * n),
+    "escaped quotes before an instruction": lambda n: before_entry(
+        '//\n"\n' + '\\"\n' * n + ' x = f32[] "y'
+    ),
+    "escaped quotes in a header": lambda n: with_header(', origin_recovery_table={"' + '\\"\n' * n),
+    "apostrophes behind a body": lambda n: body(
+        'c = f32[] call(r), to_apply={ a = f32[] iota(), b="c" }, k={\'' + "\\'" * n + "}"
+    ),
     "open feet": lambda n: before_entry("a {\n r = f32[] iota()\n}, b={\n" * n),
     "comments in values": lambda n: body("c = f32[] add(r), a={" + "/* } */" * n + "}"),
     "blank lines": lambda n: before_entry("\n" * n),
