@@ -51,7 +51,7 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
     """The estimate for one text of a module; None for one that is not worth the work."""
     module = dump.module
     try:
-        flow = _settled_flow(module)
+        flow, is_settled = _settled_flow(module)
     except TooMuchWork:
         return None
     sets = _moved_into_outputs(_sets(flow))
@@ -88,12 +88,14 @@ def estimate_assignment(history: ModuleHistory, dump: PassDump) -> Estimated | N
         assignment=BufferAssignment(file, history.id, tuple(allocations)),
         live=LiveRanges(file, history.id, tuple(flow.sequence), ranges),
         positions=ValuePositions(file, history.id, _standing(flow)),
-        estimate=_limits(history, dump, flow),
+        estimate=_limits(history, dump, flow, is_settled),
     )
 
 
-def _settled_flow(module: Module) -> BufferFlow:
+def _settled_flow(module: Module) -> tuple[BufferFlow, bool]:
     """The buffers of a text in which each loop is given a copy of what is read after it, too.
+
+    False beside them where the last round still found something to copy.
 
     So does copy insertion where lives of values meet (xla/service/copy_insertion.cc,
     CopyRemover). Who reads what is known at the end of a walk alone, so it is walked again.
@@ -106,10 +108,10 @@ def _settled_flow(module: Module) -> BufferFlow:
     for _ in range(_MOST_ROUNDS):
         found = flow.overwritten() - copied
         if not found:
-            break
+            return flow, True
         copied |= found
         flow = BufferFlow(module, copied)
-    return flow
+    return flow, flow.overwritten() <= copied
 
 
 def _sets(flow: BufferFlow) -> list[list[Buffer]]:
@@ -225,7 +227,9 @@ def _placed_bytes(shape: Shape) -> int:
     return size * filled // elements
 
 
-def _limits(history: ModuleHistory, dump: PassDump, flow: BufferFlow) -> MemoryEstimate:
+def _limits(
+    history: ModuleHistory, dump: PassDump, flow: BufferFlow, is_settled: bool
+) -> MemoryEstimate:
     module = dump.module
     is_scheduled = module.header.is_scheduled
     is_divided = _is_divided(history, dump)
@@ -238,6 +242,8 @@ def _limits(history: ModuleHistory, dump: PassDump, flow: BufferFlow) -> MemoryE
             f"not yet divided among {module.header.num_partitions:,} devices: sizes are those"
             " of whole arrays"
         )
+    if not is_settled:
+        limits.append("loops need more copies than were reckoned with: it is no less than this")
     if flow.repeated_calls:
         limits.append("what is called several times is counted once")
     if elsewhere:

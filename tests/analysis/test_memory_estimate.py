@@ -5,6 +5,7 @@ import re
 import pytest
 
 from analysis.histories import history_of
+from app.analysis import memory_estimate
 from app.analysis.buffer_flow import BufferFlow
 from app.analysis.buffer_table import TooMuchWork
 from app.analysis.loop_history import follow_loops
@@ -276,6 +277,27 @@ def test_what_is_read_after_a_loop_changed_it_is_kept(reader: str, arrays: int) 
         before=LOOP + re.sub(r"%(\w+)", r"%\1.2", LOOP),
     )
     assert found // 1024 == arrays
+
+
+@pytest.mark.parametrize(("rounds", "bounds"), [(0, 1), (1, 0), (4, 0)])
+def test_copies_that_were_not_reckoned_with_are_told(
+    rounds: int, bounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_estimate, "_MOST_ROUNDS", rounds)
+    text = entry(
+        X,
+        "%zero = s32[] constant(0)",
+        "%start = s32[] copy(%zero)",
+        f"%a = {KB} reverse(%x), dimensions={{0}}",
+        f"%t = (s32[], {KB}, {KB}) tuple(%start, %a, %x)",
+        f"%w = (s32[], {KB}, {KB}) while(%t), condition=%cond, body=%body",
+        f"%left = {KB} get-tuple-element(%w), index=1",
+        "ROOT %r = f32[4]{0} custom-call(%left, %a)",
+        before=LOOP,
+    )
+    found = estimate(text).estimate
+    assert found is not None
+    assert sum("no less than this" in limit for limit in found.limits) == bounds
 
 
 def test_a_loop_in_one_branch_may_change_what_another_reads() -> None:
