@@ -62,11 +62,13 @@ def coverage_view(coverage: Coverage) -> CoverageView:
     """How much of the input was read and understood."""
     kinds = ", ".join(f"{kind} {number:,}" for kind, number in sorted(coverage.kinds.items()))
     is_complete = not coverage.unparsed_lines and not coverage.skipped_count
+    # Of a log alone, its own lines are counted.
+    is_log = coverage.lines and not coverage.hlo_files
     facts = [
         ("Files", f"{coverage.files:,} ({kinds})" if kinds else f"{coverage.files:,}"),
         ("Bytes", size_text(coverage.bytes)),
         ("HLO texts", f"{coverage.hlo_files:,}"),
-        ("Lines of HLO", f"{coverage.lines:,}"),
+        ("Lines of the log" if is_log else "Lines of HLO", f"{coverage.lines:,}"),
         ("Not understood", counted(coverage.unparsed_lines, "line")),
         ("Left out or read in part", counted(coverage.skipped_count, "file")),
     ]

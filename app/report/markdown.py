@@ -225,11 +225,14 @@ def _cell(text: str) -> str:
 
 def _footer(report: Report) -> str:
     coverage = report.coverage
-    # Of a log alone, its own lines are counted.
-    of_what = " of HLO" if coverage.hlo_files else " of the log"
+    read = counted(coverage.files, "file")
+    if coverage.lines:
+        # Of a log alone, its own lines are counted.
+        read += (
+            f", {counted(coverage.lines, 'line')} of {'HLO' if coverage.hlo_files else 'the log'}"
+        )
     return (
-        f"{escaped(report.tool.name)} {escaped(report.tool.version)} read "
-        f"{counted(coverage.files, 'file')}, {counted(coverage.lines, 'line')}{of_what}; "
+        f"{escaped(report.tool.name)} {escaped(report.tool.version)} read {read}; "
         f"{counted(coverage.unparsed_lines, 'line')} not understood, "
         f"{counted(coverage.skipped_count, 'file')} left out."
     )

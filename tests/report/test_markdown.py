@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.model.report import Coverage
+from app.report.inventory import coverage_view
 from app.report.markdown import MAX_BYTES, code, escaped, fenced, report_markdown
 from report import builders
 
@@ -19,6 +21,27 @@ def test_crash_tells_what_where_and_what_to_try() -> None:
     assert "`--xla_gpu_enable_pipelined_all_gather=false` (jaxlib 0.4.14 and later)" in text
     assert "`openxla/xla#14332`" in text
     assert "2 lines not understood" in text
+
+
+@pytest.mark.parametrize(
+    ("coverage", "said", "fact"),
+    [
+        (Coverage(files=3, skipped_count=3), "read 3 files; 0 lines not", ("Lines of HLO", "0")),
+        (Coverage(lines=7), "read 0 files, 7 lines of the log; ", ("Lines of the log", "7")),
+        (
+            Coverage(files=1, hlo_files=1, lines=9),
+            "read 1 file, 9 lines of HLO; ",
+            ("Lines of HLO", "9"),
+        ),
+    ],
+    ids=["foreign files", "a log alone", "a dump"],
+)
+def test_lines_are_those_of_what_was_read(
+    coverage: Coverage, said: str, fact: tuple[str, str]
+) -> None:
+    report = msgspec.structs.replace(builders.healthy_report(), coverage=coverage)
+    assert said in report_markdown(report)
+    assert fact in coverage_view(coverage).facts
 
 
 def test_collectives_are_a_table_whatever_their_names() -> None:
