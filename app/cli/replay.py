@@ -108,10 +108,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _install(root, arguments.install, tpu=arguments.tpu)
     if arguments.path is None:
         raise UsageError("no dump to replay", next_step="hloscope replay DUMP --release R")
+    # Which release compiles says nothing of the run's.
     question = Question(
-        logs=tuple(log_of(name) for name in arguments.log),
-        flags=text_or_file(arguments.flags),
-        release=arguments.release,
+        logs=tuple(log_of(name) for name in arguments.log), flags=text_or_file(arguments.flags)
     )
     analysis = examine(Path(arguments.path), settings, question=question)
     if analysis.contents is None:

@@ -31,6 +31,7 @@ class Reference:
         self.of_log = failure.signature if failure else ""
         self._failure = failure
         self._release = release
+        self._of_run = report.environment.jaxlib.releases
         self._is_complete = history.complete
         has_passes = len(history.dumps) >= FEWEST_TEXTS
         self._dump_ends = last_pass(names_of_history(history)) if has_passes else ""
@@ -63,6 +64,7 @@ class Reference:
                 self.signature,
                 failure=self._failure,
                 release=self._release,
+                of_run=self._of_run,
                 reference=self._own,
             )
         return met

@@ -7,6 +7,7 @@ nothing apart.
 """
 
 import re
+from collections.abc import Sequence
 
 from app.knowledge.check_sites import check_site_lines
 from app.model.experiments import Sameness
@@ -50,14 +51,24 @@ def is_same(found: str, wanted: str) -> bool:
 
 
 def sameness_of(
-    found: str, wanted: str, *, failure: Failure | None, release: str, reference: Sameness
+    found: str,
+    wanted: str,
+    *,
+    failure: Failure | None,
+    release: str,
+    of_run: Sequence[str],
+    reference: Sameness,
 ) -> Sameness:
     """How sure it is that a failure `found` by a compile is the one that is `wanted`.
 
-    `reference` says how sure it is that the one wanted is that of the run; `failure` is that of the
-    log, where it has one.
+    `release` compiles, `of_run` are the releases that the run may be of, none where nothing says
+    so. `reference` says how sure it is that the one wanted is that of the run; `failure` is that
+    of the log, where it has one.
     """
-    told = _told_by_crash(found, wanted) if is_wordless(wanted) else _told_by_words(wanted, release)
+    if is_wordless(wanted):
+        told = _told_by_crash(found, wanted)
+    else:
+        told = _told_by_words(wanted, release, of_run)
     if failure is None:
         how = f"{told.how}; {reference.how}"
         return Sameness(confidence=_weaker(told, reference).confidence, how=how)
@@ -90,7 +101,7 @@ def reference_without_log(
     return Sameness(confidence="possible", how=f"{own}; {how}")
 
 
-def _told_by_words(signature: str, release: str) -> Sameness:
+def _told_by_words(signature: str, release: str, of_run: Sequence[str]) -> Sameness:
     kind, _, rest = signature.partition(":")
     file, _, condition = rest.partition(":")
     if not file or not condition:
@@ -99,16 +110,25 @@ def _told_by_words(signature: str, release: str) -> Sameness:
         return Sameness(
             confidence="likely", how="the same file and message, but for names and numbers"
         )
-    sites = len(check_site_lines(file, condition).get(release, ()))
-    if sites == 1:
-        return Sameness(
-            confidence="certain",
-            how=f"the same file and condition, which {release} checks at one place alone",
-        )
+    places = check_site_lines(file, condition)
     how = "the same file and condition"
-    if sites:
-        how += f", which {release} checks at {sites} places"
-    return Sameness(confidence="likely", how=how)
+    sites = len(places.get(release, ()))
+    if sites == 0:
+        return Sameness(confidence="likely", how=how)
+    if sites > 1:
+        return Sameness(confidence="likely", how=f"{how}, which {release} checks at {sites} places")
+    how += f", which {release} checks at one place alone"
+    if not of_run:
+        return Sameness(
+            confidence="likely", how=f"{how}; of which release the run is, is not known"
+        )
+    others = [each for each in of_run if each != release]
+    unlike = [each for each in others if len(places.get(each, ())) != 1]
+    if unlike:
+        how += f"; the run may be of {unlike[-1]}, of which that is not so, or not known"
+        return Sameness(confidence="likely", how=how)
+    fitting = ", as does each release that fits the run" if others else ""
+    return Sameness(confidence="certain", how=how + fitting)
 
 
 def _told_by_crash(found: str, wanted: str) -> Sameness:

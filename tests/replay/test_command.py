@@ -98,6 +98,18 @@ def test_passes_of_a_dump_with_one_text_are_learnt(root: Path) -> None:
     assert "slow-pass" in answer["irrelevant"]
 
 
+def test_the_release_that_compiles_is_not_taken_for_that_of_the_run(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay("--prove", "--json", str(root / "report.json")) == 1
+    report = json.loads((root / "report.json").read_bytes())
+    assert report["replay"]["release"] == RELEASE
+    fitting = report["environment"]["jaxlib"]["releases"]
+    assert fitting
+    assert RELEASE not in fitting
+    assert "as does each release that fits the run" in capsys.readouterr().out
+
+
 def test_workarounds_are_proved(root: Path) -> None:
     assert replay("--prove", "--json", str(root / "report.json")) == 1
     report = json.loads((root / "report.json").read_bytes())

@@ -94,25 +94,47 @@ def test_what_one_side_does_not_know_tells_nothing_apart(
 )
 def test_how_sure_it_is(found: str, wanted: str, confidence: str, how: str) -> None:
     failure = Failure(text="", signature=wanted, kind="signal")
-    same = sameness_of(found, wanted, failure=failure, release="0.4.30", reference=OWN)
+    same = sameness_of(
+        found, wanted, failure=failure, release="0.4.30", of_run=["0.4.30"], reference=OWN
+    )
     assert same.confidence == confidence
     assert how in same.how
     assert same.how.endswith("as the log has it")
 
 
-def test_a_check_at_one_place_alone_is_certain() -> None:
+@pytest.mark.parametrize(
+    ("release", "of_run", "confidence", "how"),
+    [
+        ("0.4.30", ["0.4.30"], "certain", "0.4.30 checks at one place alone, as the log has it"),
+        ("0.4.30", ["0.4.29", "0.4.30"], "certain", "as does each release that fits the run, as"),
+        ("0.0.1", ["0.4.30"], "likely", "the same file and condition, as the log has it"),
+        # That it is at one place in the release that replays says nothing of the run's.
+        ("0.4.30", [], "likely", "of which release the run is, is not known"),
+        ("0.4.30", ["0.0.1"], "likely", "the run may be of 0.0.1, of which that is not so"),
+        ("0.4.30", ["0.4.30", "0.0.1"], "likely", "the run may be of 0.0.1, of which"),
+    ],
+)
+def test_a_check_at_one_place_alone_in_both_releases_is_certain(
+    release: str, of_run: list[str], confidence: str, how: str
+) -> None:
     failure = logged(CHECK)
-    found = [
-        sameness_of(failure.signature, failure.signature, failure=failure, release=r, reference=OWN)
-        for r in ("0.4.30", "0.0.1")
-    ]
-    assert [each.confidence for each in found] == ["certain", "likely"]
-    assert "0.4.30 checks at one place alone" in found[0].how
+    found = sameness_of(
+        failure.signature,
+        failure.signature,
+        failure=failure,
+        release=release,
+        of_run=of_run,
+        reference=OWN,
+    )
+    assert found.confidence == confidence
+    assert how in found.how
 
 
 def test_without_a_log_a_check_is_no_surer_than_what_is_looked_for() -> None:
     wanted = logged(CHECK).signature
-    found = sameness_of(wanted, wanted, failure=None, release="0.4.30", reference=OWN)
+    found = sameness_of(
+        wanted, wanted, failure=None, release="0.4.30", of_run=["0.4.30"], reference=OWN
+    )
     assert (found.confidence, found.how.endswith("; no log")) == ("likely", True)
 
 
