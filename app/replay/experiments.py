@@ -1,10 +1,10 @@
 """Many compiles of one subject: in parallel, within a time, and never the same one twice.
 
 Each answer is kept in a file named after the content of all that decides it (module, counts,
-target, release, flags, the failure looked for, the scripts that compile, the version that reads
+target, release, flags, the failure looked for, all files of this room, the version that reads
 their logs), so a bisection that was broken off goes on where it was. What ran out of time,
 memory or disk, was refused or interrupted, is not kept: another machine, or a new environment, may
-do it. Nor is an answer between whose question and itself the scripts changed.
+do it. Nor is an answer between whose question and itself those files changed.
 """
 
 import dataclasses
@@ -35,17 +35,6 @@ Weigh = Callable[[Subject, Flags], Effects | None]
 """Compiles once more, keeping the dump, and has it analysed; None where that gives nothing."""
 
 _NOT_KEPT = (Kind.TIME, Kind.MEMORY, Kind.DISK, Kind.REFUSED, Kind.INTERRUPTED)
-# What compiles, and what reads the log of it.
-_SCRIPTS = (
-    "compile_with_jax.py",
-    "stand_in_driver.c",
-    "h100.pbtxt",
-    "starting.py",
-    "compiling.py",
-    "silent.py",
-    "reading.py",
-    "older.py",
-)
 _CHANGED = Attempt(
     Kind.INTERRUPTED,
     words="hloscope was changed while it compiled, so this is no answer; ask again",
@@ -104,7 +93,7 @@ class Laboratory:
         self._signature = signature
         self._told = told
         self._weigh = weigh
-        self._scripts = _digest_of_scripts()
+        self._room = _digest_of_room()
 
     def try_all(self, variants: Sequence[Variant]) -> tuple[Result, ...]:
         """Try them, as many at once as may be; the results stand in the order given."""
@@ -149,7 +138,7 @@ class Laboratory:
     def _compiled(self, variant: Variant) -> Attempt:
         attempt = self._compile(variant.subject, variant.flags)
         self.compiled += 1
-        if _digest_of_scripts() != self._scripts:
+        if _digest_of_room() != self._room:
             return dataclasses.replace(_CHANGED, seconds=attempt.seconds)
         return attempt
 
@@ -179,7 +168,7 @@ class Laboratory:
             subject.backend,
             subject.target,
             self._signature,
-            self._scripts,
+            self._room,
             metadata.version("hloscope"),
         )
         return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
@@ -214,6 +203,12 @@ def _put(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def _digest_of_scripts() -> str:
-    here = files("app.replay")
-    return hashlib.sha256(b"".join(here.joinpath(n).read_bytes() for n in _SCRIPTS)).hexdigest()
+def _digest_of_room() -> str:
+    """Of all its files, since no list of those that have a say in an answer would stay whole."""
+    digest = hashlib.sha256()
+    for file in sorted(files("app.replay").iterdir(), key=lambda each: each.name):
+        if file.is_file():
+            data = file.read_bytes()
+            digest.update(f"{file.name} {len(data)} ".encode())
+            digest.update(data)
+    return digest.hexdigest()

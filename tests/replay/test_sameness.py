@@ -1,6 +1,7 @@
 """Which failures are one, and how sure that is, with a log, without one, and without words."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from app.ingest.log import read_log
 from app.model.dump import DumpContents
 from app.model.experiments import Sameness
 from app.model.report import Failure, Report
+from app.replay import experiments
 from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Laboratory, Variant, compared
 from app.replay.plan import Plan
@@ -200,11 +202,34 @@ def test_the_log_of_a_silent_crash_is_met_by_signal_and_last_pass(
     assert other.same is None
 
 
+def test_an_answer_is_kept_as_long_as_no_file_that_may_decide_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = tmp_path / "replay"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(experiments.__file__).parent, room, ignore=ignored)
+    monkeypatch.setattr(experiments, "files", lambda _: room)
+
+    def compiled_anew() -> int:
+        laboratory = Laboratory("0.4.30", lambda *_: Attempt(Kind.COMPILES), tmp_path / "kept")
+        laboratory.try_one(Variant("v", {}, Subject(b"", "text")))
+        return laboratory.compiled
+
+    assert [compiled_anew(), compiled_anew()] == [1, 0]
+    for name in ("draft.py", "kinds.py", "sameness.py", "passes.py", "stand_in_driver.c"):
+        with (room / name).open("ab") as file:
+            file.write(b"\n")
+        assert [compiled_anew(), compiled_anew()] == [1, 0], name
+    (room / "__pycache__").mkdir()
+    (room / "__pycache__" / "draft.pyc").write_bytes(b"compiled by Python, and no file of ours")
+    assert compiled_anew() == 0
+
+
 def test_an_answer_during_which_hloscope_changed_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripts = iter("aabbc")
-    monkeypatch.setattr("app.replay.experiments._digest_of_scripts", lambda: next(scripts))
+    monkeypatch.setattr("app.replay.experiments._digest_of_room", lambda: next(scripts))
 
     def compiles(*_: object) -> Attempt:
         return Attempt(Kind.COMPILES)
@@ -213,7 +238,7 @@ def test_an_answer_during_which_hloscope_changed_is_none(
     assert Laboratory("0.4.30", compiles, tmp_path).try_one(variant).kind == Kind.COMPILES
     assert Laboratory("0.4.30", compiles, tmp_path).try_one(variant).kind == Kind.COMPILES
     kept = list(tmp_path.iterdir())
-    monkeypatch.setattr("app.replay.experiments._digest_of_scripts", iter("cddd").__next__)
+    monkeypatch.setattr("app.replay.experiments._digest_of_room", iter("cddd").__next__)
     changed = Laboratory("0.4.30", compiles, tmp_path).try_one(variant)
     assert changed.kind == Kind.INTERRUPTED
     assert "hloscope was changed" in changed.words
