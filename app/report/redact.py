@@ -51,7 +51,11 @@ class Choice:
 
 
 class Replaced(msgspec.Struct, frozen=True, kw_only=True):
-    """What was taken out, of how many lines that differ, and the word that stands for it."""
+    """What was taken out, and the word that stands for it.
+
+    `times` counts the places in lines and names that differ: those of a line that many passes
+    share, or a log repeats, count once.
+    """
 
     kind: str
     original: str
@@ -83,7 +87,8 @@ class Redactor:
         self._chosen = ChosenNames(self._words, op_names=choice.op_names, source=choice.source)
         self._members = _Members(report, self._words)
         self._report = report
-        self._lines = SharedLines(self._learn, self._redacted)
+        self._named: dict[str, str] = {}
+        self._lines = SharedLines(self._learn, self._redacted, self._redacted_again)
         for text in dict.fromkeys(_strings(report)):
             self.learn(text)
         for module in report.modules:
@@ -101,7 +106,10 @@ class Redactor:
 
     def member(self, name: str) -> str:
         """The name of a file of the dump, or of a module, as it may be shown."""
-        return self._chosen.replace(self._places.replace(self._members.shown(name)))
+        if name not in self._named:
+            shown = self._places.replace(self._members.shown(name))
+            self._named[name] = self._chosen.replace(shown)
+        return self._named[name]
 
     def report(self) -> Report:
         """The report as it may be shown."""
@@ -111,8 +119,13 @@ class Redactor:
         """All that was taken out so far, the most frequent of each kind first."""
         used = sorted(self._words.used.items(), key=lambda each: (each[0][0], -each[1], each[0][1]))
         return tuple(
-            Replaced(kind=kind, original=original, shown=self._words.known(kind, original), times=n)
-            for (kind, original), n in used
+            Replaced(
+                kind=kind,
+                original=original,
+                shown=self._words.known(kind, original),
+                times=max(number, 1),
+            )
+            for (kind, original), number in used
         )
 
     def kept_sources(self) -> tuple[str, ...]:
@@ -128,6 +141,10 @@ class Redactor:
         text = self._payloads.replace(text)
         text = self._places.replace(text)
         return self._chosen.replace(text)
+
+    def _redacted_again(self, text: str) -> str:
+        with self._words.uncounted():
+            return self._redacted(text)
 
     # ---- the report ----------------------------------------------------------------------------
 

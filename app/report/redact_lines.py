@@ -4,7 +4,7 @@ A pass changes little, so that of the lines of a dump one in ten differs from al
 line of a text stands for itself, as in a computation, only those that are new are given on: joined,
 for a pattern costs less in one long text than in many short ones, with a blank line between, over
 which nothing goes that a pattern finds. Any other text is given on whole: a list that goes over
-lines, a table, a log.
+lines, a table, a log. Either way what is taken out of a line counts once, whatever holds the line.
 """
 
 from collections import deque
@@ -23,11 +23,22 @@ _MUCH = 1 << 17
 
 
 class SharedLines:
-    """Gives `learn` and `show` what they have not been given before, and much of it at once."""
+    """Gives `learn` and `show` what they have not been given before, and much of it at once.
 
-    def __init__(self, learn: Callable[[str], None], show: Callable[[str], str]) -> None:
+    `show` counts what it takes out; `again` does the same without counting.
+    """
+
+    def __init__(
+        self,
+        learn: Callable[[str], None],
+        show: Callable[[str], str],
+        again: Callable[[str], str],
+    ) -> None:
         self._learn = learn
         self._show = show
+        self._again = again
+        # Hashes of the lines that were counted: whole texts may be large.
+        self._counted: set[int] = set()
         self._learnt = {""}
         self._shown = {"": ""}
         # Lines that were shown as whole texts: within another they may mean something else.
@@ -55,12 +66,12 @@ class SharedLines:
         self._learn_waiting()
         if "\n" not in text:
             if text not in self._alone:
-                self._alone[text] = self._show(text)
+                self._alone[text] = self._made(text, [text])
             return self._alone[text]
         lines = text.split("\n")
         new = [line for line in dict.fromkeys(lines) if line not in self._shown]
         if not _stand_alone(line for line in new if line not in self._learnt):
-            return self._show(text)
+            return self._made(text, lines)
         if new:
             self._show_lines(new)
         return "\n".join([self._shown[line] for line in lines])
@@ -80,10 +91,21 @@ class SharedLines:
             if line not in self._shown:
                 chosen[line] = None
                 size += len(line)
-        made = self._show(_BETWEEN.join(chosen)).split(_BETWEEN)
+        made = self._made(_BETWEEN.join(chosen), chosen).split(_BETWEEN)
         if len(made) != len(chosen):
-            made = [self._show(line) for line in chosen]
+            made = [self._again(line) for line in chosen]
         self._shown.update(zip(chosen, made, strict=True))
+
+    def _made(self, text: str, lines: Iterable[str]) -> str:
+        """What stands for a text of these lines, those counted that were not before."""
+        told = [line for line in lines if line]
+        new = [line for line in dict.fromkeys(told) if hash(line) not in self._counted]
+        self._counted.update(map(hash, new))
+        if len(new) == len(told):
+            return self._show(text)
+        if new:
+            self._show("\n".join(new))
+        return self._again(text)
 
 
 def _stand_alone(lines: Iterable[str]) -> bool:

@@ -207,6 +207,45 @@ def test_the_same_becomes_the_same() -> None:
     assert {(each.original, each.times) for each in made.replaced()} >= {("/srv/b", 1)}
 
 
+LINE = '  %add.1 = f32[] add(%x, %y), metadata={source_file="/srv/quokka/x.py"}'
+OTHER = '  %add.2 = f32[] add(%x, %y), metadata={source_file="/srv/quokka/x.py"}'
+ODD = "no line of a computation"
+
+
+@pytest.mark.parametrize(
+    ("texts", "places"),
+    [
+        ((LINE,), 1),
+        ((f"{LINE}\n{OTHER}\n",), 2),
+        ((f"{ODD}\n{LINE}\n{OTHER}\n",), 2),
+        ((f"{ODD}\n{LINE}\n{LINE}\n",), 1),
+        ((f"{LINE}\n{LINE}\n", LINE, f"{ODD}\n{LINE}\n"), 1),
+        ((LINE, f"{LINE}\n{OTHER}\n", f"{ODD}\n{OTHER}\n{LINE}\n"), 2),
+        ((f"{ODD}\n{LINE}\n{OTHER}\n", f"{LINE}\n{OTHER}\n", OTHER), 2),
+    ],
+)
+def test_what_is_in_a_line_counts_once_whatever_holds_the_line(
+    texts: tuple[str, ...], places: int
+) -> None:
+    made = redactor(*texts)
+    for text in (*texts, *texts):
+        assert "quokka" not in made.text(text)
+    assert [each.times for each in made.replaced() if "quokka" in each.original] == [places]
+
+
+def test_a_name_of_a_file_counts_once() -> None:
+    report = Report(
+        tool=TOOL,
+        input=Input(name="a.tar", bytes=1),
+        modules=(Module(id="quokka/m", name="m", dumps=()),),
+    )
+    made = redactor(report=report)
+    for _ in range(3):
+        made.member("quokka/m")
+    times = {each.original: each.times for each in made.replaced()}
+    assert times["quokka"] == 1
+
+
 def test_a_name_that_is_a_word_of_hlo_goes_in_places_alone() -> None:
     text = "/home/while/x.py %while.3 = while(%a)"
     assert shown(text) == "/path1/x.py %while.3 = while(%a)"
