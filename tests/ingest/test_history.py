@@ -225,6 +225,7 @@ def test_functions_with_an_underscore_are_the_users_but_for_those_of_jax(name: s
         # Larger than anything that JAX has.
         (elementwise("jit__uniform", 3000), "user"),
         (elementwise("jit__uniform", 200), "helper"),
+        (elementwise("jit__argmax", 20), "helper"),
         # Names that a program may well have itself.
         (program("jit__solve", 20), "user"),
         (elementwise("jit__mean", 20), "user"),
