@@ -40,6 +40,9 @@ _LINE_START = compile_pattern(
     + patterns.NAME.encode()
     + rb"[ \t]*+=[ \t]*+(?:\(|[a-z][a-z0-9]*+\[)"
 )
+_BLANKS = compile_pattern(r"\s++")
+_OPENERS = frozenset("{[(,:=<")
+_CLOSERS = frozenset("}]),:=<>")
 _MOST_MARKS = 65_536
 MOST_OPEN: Final = 8
 """How often one walk over a text looks for the end of braces that have none."""
@@ -82,6 +85,36 @@ def braces_end(data: bytes, place: int) -> int:
         if not depth:
             return match.end()
     return 0
+
+
+def pairs_in(text: str, pattern: re.Pattern[str]) -> list[tuple[str, str]]:
+    """The two groups of each match in the text, the second as printed but for its comments."""
+    plain = blanked(text)
+    if plain is text:
+        return pattern.findall(text)
+    return [
+        (found[1], uncommented(text, plain, *found.span(2))) for found in pattern.finditer(plain)
+    ]
+
+
+def uncommented(text: str, plain: str, start: int, end: int) -> str:
+    """A stretch of the text without comments; `plain` is the text with blanks in their places.
+
+    A comment and the blanks around it leave one blank where there were any, or where it parts two
+    words; else nothing.
+    """
+    if plain is text or text[start:end] == plain[start:end]:
+        return plain[start:end]
+    pieces: list[str] = []
+    position = start
+    for found in _BLANKS.finditer(plain, start, end):
+        first, last = found.span()
+        if text[first:last] != plain[first:last]:
+            is_apart = text[first].isspace() or text[last - 1].isspace()
+            is_tight = plain[first - 1] in _OPENERS or plain[last : last + 1] in _CLOSERS
+            pieces += (plain[position:first], " " if is_apart or not is_tight else "")
+            position = last
+    return "".join((*pieces, plain[position:end]))
 
 
 class Strings:

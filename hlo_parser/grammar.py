@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from hlo_parser.comments import blanked
+from hlo_parser.comments import blanked, uncommented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,7 +246,7 @@ def _refusal(error: UnexpectedInput, text: str) -> GrammarError:
 
 def read_instruction(text: str) -> InstructionParts:
     """Read one instruction; raises GrammarError."""
-    parts, call = _read_instruction(blanked(text))
+    parts, call = _read_instruction(text, blanked(text))
     for operand in _all_operands(call):
         if operand.shape is not None and not operand.name and operand.call is None:
             raise GrammarError("expected a name behind the shape", operand.shape.end)
@@ -258,12 +258,12 @@ def read_bare_instruction(text: str) -> BareParts:
 
     Those without a name are called `_0`, `_1` and so on, as XLA does.
     """
-    text = blanked(text)
-    parts, call = _read_instruction(text)
+    plain = blanked(text)
+    parts, call = _read_instruction(text, plain)
     shapes: dict[str, str] = {}
-    call = _all_named(text, call, shapes)
+    call = _all_named(plain, call, shapes)
     shape = _Stretch(0, len(parts.shape)) if parts.shape else None
-    named = _parts(text, call, shape)
+    named = _parts(plain, call, shape)
     return BareParts(parts._replace(operands=named.operands, nested=named.nested), shapes)
 
 
@@ -282,16 +282,16 @@ def _all_named(text: str, call: _Call, shapes: dict[str, str]) -> _Call:
     return replace(call, operands=tuple(operands))
 
 
-def _read_instruction(text: str) -> tuple[InstructionParts, _Call]:
-    children = _parse("instruction", text)
+def _read_instruction(text: str, plain: str) -> tuple[InstructionParts, _Call]:
+    children = _parse("instruction", plain)
     tokens = [child for child in children if isinstance(child, Token)]
     shapes = [child for child in children if isinstance(child, _Stretch)]
     call = next(child for child in children if isinstance(child, _Call))
-    parts = _parts(text, call, shapes[0] if shapes else None)
+    parts = _parts(plain, call, shapes[0] if shapes else None)
     return parts._replace(
         is_root=tokens[0].type == "ROOT",
         name=_bare(str(tokens[-2])),
-        attributes=_attributes(children, text),
+        attributes=_attributes(children, text, plain),
     ), call
 
 
@@ -327,9 +327,9 @@ def _all_operands(call: _Call) -> Iterator[_Operand]:
                 calls.append(operand.call)
 
 
-def _attributes(children: list[_Child], text: str) -> dict[str, str]:
+def _attributes(children: list[_Child], text: str, plain: str) -> dict[str, str]:
     return {
-        child.key: text[child.value.start : child.value.end]
+        child.key: uncommented(text, plain, child.value.start, child.value.end)
         for child in children
         if isinstance(child, _Attribute)
     }
@@ -337,9 +337,9 @@ def _attributes(children: list[_Child], text: str) -> dict[str, str]:
 
 def read_header(text: str) -> HeaderParts:
     """Read `HloModule name, key=value, ...`; raises GrammarError."""
-    text = blanked(text)
-    children = _parse("header", text)
-    return HeaderParts(_bare(str(children[1])), _attributes(children, text))
+    plain = blanked(text)
+    children = _parse("header", plain)
+    return HeaderParts(_bare(str(children[1])), _attributes(children, text, plain))
 
 
 def read_frames(text: str) -> FrameParts:

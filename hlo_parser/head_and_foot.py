@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo_parser import patterns
-from hlo_parser.comments import blanked
+from hlo_parser.comments import pairs_in
 from hlo_parser.instruction_forms import split_list
 from hlo_parser.literal_forms import shape_fault
 from hlo_parser.possessive import compile_pattern
@@ -30,7 +30,7 @@ _PARAMETER = compile_pattern(rf"%?+{patterns.NAME}(?:[: ]|(?=\())(.*)", re.S)
 
 def foot_attributes(text: str) -> list[tuple[str, str]]:
     """Keys and values of what stands behind a closing brace, in order."""
-    return [(key[:-1], value) for key, value in _FOOT_ATTRIBUTE.findall(blanked(text))]
+    return [(key[:-1], value) for key, value in pairs_in(text, _FOOT_ATTRIBUTE)]
 
 
 def foot_of(text: str) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ def foot_of(text: str) -> list[tuple[str, str]]:
     if scanner.head(0) is None:
         return []
     start, end = scanner.last_foot()
-    return foot_attributes(scanner.data[start:end].decode(errors="backslashreplace"))
+    return foot_attributes(raw[start:end].decode(errors="backslashreplace"))
 
 
 def signature_of(computation: Computation) -> str | None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hlo_parser import patterns, values
-from hlo_parser.comments import blanked
+from hlo_parser.comments import pairs_in
 from hlo_parser.groups import ReplicaGroups
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
@@ -134,7 +134,7 @@ class AttributeList:
             if name not in AttributeList.__slots__:
                 raise AttributeError(name, name=name, obj=self)
             if name == "raw":
-                pairs = patterns.attribute.findall(blanked(self.text))
+                pairs = pairs_in(self.text, patterns.attribute)
                 self.raw = MappingProxyType({key[:-1]: value for key, value in pairs})
             elif name == "callees":
                 found = _plain_callees(self.text)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hlo_parser import grammar, patterns
 from hlo_parser.blocks import Block, read_block
 from hlo_parser.body import BARE_NAME, NO_INSTRUCTION, BodyReader, Context, Inner
+from hlo_parser.comments import pairs_in
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.head_and_foot import foot_attributes
@@ -369,7 +370,7 @@ def _ordinary_header(text: str) -> Header | None:
     match = _HEADER.fullmatch(text)
     if match is None or patterns.attribute_list.fullmatch(match[2]) is None:
         return None
-    attributes = patterns.attribute.findall(match[2])
+    attributes = pairs_in(match[2], patterns.attribute)
     return Header(text, match[1], {key[:-1]: value for key, value in attributes})
 
 

@@ -82,7 +82,7 @@ class Scanner:
         self.size: int = len(data)
         self._last_comment_end = data.rfind(b"*/")
         self._open_values = 0
-        self.strings = Strings(data)
+        self.strings: Strings = Strings(data)
 
     def skip_blank(self, position: int) -> int:
         """Past white space and closed comments."""

@@ -3,10 +3,15 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+import hlo_parser
 from hlo_parser import HloSyntaxError, Module, parse_module
+from hlo_parser.body import MAX_BODY_DEPTH
+from hlo_parser.grammar import MAX_TEXT
+from hlo_parser.lines import MAX_DEPTH
 
 SIZE = 4_000
 GROWTH = 4
@@ -185,6 +190,13 @@ def test_what_is_too_much_is_said(line: str, reason: str):
     assert reason in gap.reason
     assert gap.span.line == 4
     assert len(gap.text) <= 200
+
+
+def test_the_readme_tells_the_limits():
+    text = (Path(hlo_parser.__file__).parent / "README.md").read_text("utf-8")
+    assert f"| bodies in bodies deeper than {MAX_BODY_DEPTH} |" in text
+    assert f"| brackets nested deeper than {MAX_DEPTH}, a line of unusual form longer than " in text
+    assert f"longer than {MAX_TEXT >> 20} MiB |" in text
 
 
 def test_a_huge_constant_is_read_whole():
