@@ -25,7 +25,7 @@ from app.report.verdict import verdict_of
 from app.service import Log, Question, examine
 from app.settings import Settings
 from ingest.archives import FIRST, HLO, tar_of
-from parser.dump_texts import dump_files, is_hlo
+from parser.dump_texts import archives_in, dump_files, is_hlo
 from parser.fuzz import damaged
 
 SMALL = replace(Settings(), max_member_bytes=4 << 20, max_line_bytes=1 << 16)
@@ -123,11 +123,10 @@ class FileFuzzer:
             self.findings.append(f"{where}: {took:.2f} s for {len(data)} bytes: {data[:400]!r}")
 
 
-def materials(root: Path) -> tuple[list[Path], list[Path]]:
-    """The samples' dumps and logs, and those of the folder beside the checkout where it is."""
-    places = [root / "sample_dumps", root.parent / "shared" / "dumps"]
-    dumps = [path for place in places for path in sorted(place.glob("*/dump.tar.*"))]
-    dumps += sorted(places[1].glob("*proto*.tar.gz"))
+def materials(root: Path, more: Path | None = None) -> tuple[list[Path], list[Path]]:
+    """The samples' dumps and logs, and those of a folder."""
+    places = [root / "sample_dumps"] if more is None else [root / "sample_dumps", more]
+    dumps = [path for place in places for path in archives_in(place)]
     logs = [path for place in places for path in sorted(place.glob("**/*.log"))]
     return dumps, logs
 

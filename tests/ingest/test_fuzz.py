@@ -8,6 +8,7 @@ import pytest
 from ingest import fuzz_files
 from ingest.fuzz import Fuzzer, round_of
 from ingest.fuzz_files import FileFuzzer
+from parser.fuzz import default_dumps
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_dumps"
@@ -39,6 +40,17 @@ def test_a_few_damaged_logs_and_files() -> None:
             fuzzer.case(part, make(chance))
     assert fuzzer.findings == []
     assert fuzzer.counts == {"logs": 30, "sides": 60, "dumps": 2}
+
+
+def test_a_folder_adds_its_archives_and_logs(tmp_path: Path) -> None:
+    made = [tmp_path / "a.tar.gz", tmp_path / "b" / "dump.tar.gz", tmp_path / "b" / "run.log"]
+    made[1].parent.mkdir()
+    for path in made:
+        path.write_bytes(b"")
+    (tmp_path / "notes.txt").write_bytes(b"")
+    dumps, logs = fuzz_files.materials(ROOT)
+    assert fuzz_files.materials(ROOT, tmp_path) == ([*dumps, *made[:2]], [*logs, made[2]])
+    assert default_dumps(tmp_path) == [*default_dumps(), *made[:2]]
 
 
 @pytest.mark.long

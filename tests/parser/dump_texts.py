@@ -14,6 +14,8 @@ else:
 
 _HLO_START = re.compile(rb"(?:\s++|//[^\n]*+|/\*.*?\*/)*+HloModule[\s,]", re.S)
 
+_LARGEST_ARCHIVE = 2_000_000
+
 
 def dump_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of every file in an archive or folder, in order of name for folders."""
@@ -30,6 +32,12 @@ def dump_files(path: Path) -> Iterator[tuple[str, bytes]]:
             content = archive.extractfile(member)
             if content is not None:
                 yield member.name, content.read()
+
+
+def archives_in(place: Path) -> list[Path]:
+    """The archives of a folder, and those in the folders of samples; none of more than 2 MB."""
+    found = (*sorted(place.glob("*.tar.*")), *sorted(place.glob("*/dump.tar.*")))
+    return [path for path in found if path.stat().st_size <= _LARGEST_ARCHIVE]
 
 
 def is_hlo(data: bytes) -> bool:

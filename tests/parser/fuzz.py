@@ -1,6 +1,7 @@
 """An hour of odd texts and protos: nothing comes out but our own errors, and nothing takes long.
 
-    python tests/parser/fuzz.py [--rounds 60] [--seconds 60] [--seed 1] [--log FILE] [DUMP ...]
+    python tests/parser/fuzz.py [--rounds 60] [--seconds 60] [--seed 1] [--log FILE]
+        [--dumps DIR] [DUMP ...]
 
 Each round has a seed of its own, and four parts share its time: modules that hypothesis draws from
 the shape of the grammar, damaged lines of real texts, damaged whole texts, damaged protos. Every
@@ -38,7 +39,7 @@ from hlo_parser import (  # noqa: E402 -- the path is set above
     parse_proto,
     print_module,
 )
-from parser.dump_texts import dump_files, is_hlo  # noqa: E402
+from parser.dump_texts import archives_in, dump_files, is_hlo  # noqa: E402
 from parser.form_texts import FRAME, forms  # noqa: E402
 from parser.test_grammar_agreement import (  # noqa: E402
     ATTRIBUTES,
@@ -238,23 +239,23 @@ def round_of(fuzzer: Fuzzer, number: int, seconds: float) -> list[str]:
     return [line, *found[:5]]
 
 
-def default_dumps() -> list[Path]:
-    """The samples, and real dumps with protos where the folder beside the checkout has them."""
-    shared = sorted((ROOT.parent / "shared" / "dumps").glob("*proto*.tar.gz"))
-    shared += sorted((ROOT.parent / "shared" / "dumps").glob("*gpt_dp_tp__jax0.10.2.tar.gz"))
-    return [*sorted((ROOT / "sample_dumps").glob("*/dump.tar.*")), *shared]
+def default_dumps(more: Path | None = None) -> list[Path]:
+    """The samples, and the archives of a folder."""
+    dumps = sorted((ROOT / "sample_dumps").glob("*/dump.tar.*"))
+    return dumps if more is None else [*dumps, *archives_in(more)]
 
 
 def main() -> int:
     """Run the rounds; the log is appended to, so that an hour may be had in parts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dumps", nargs="*", type=Path)
+    parser.add_argument("dump", nargs="*", type=Path, help="in place of the samples")
+    parser.add_argument("--dumps", metavar="DIR", type=Path, help="archives beside the samples")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--log", type=Path)
     asked = parser.parse_args()
-    fuzzer = Fuzzer(asked.dumps or default_dumps())
+    fuzzer = Fuzzer(asked.dump or default_dumps(asked.dumps))
     head = (
         f"# Python {platform.python_version()}, {len(fuzzer.lines)} lines, "
         f"{len(fuzzer.texts)} texts, {len(fuzzer.protos)} protos, "
