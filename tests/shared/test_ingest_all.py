@@ -80,14 +80,16 @@ def test_archive(archive: Path) -> None:
     assert coverage.kinds.get("unknown", 0) == 0
     assert coverage.unparsed_lines == 0
     remarks = {remark.partition(":")[0] for remark in coverage.remarks}
-    assert remarks <= {"proto", "proto_twin"}
+    assert remarks <= {"proto", "proto_twin", "proto_assignment"}
+    from_protos = [each for each in contents.buffer_assignments if not each.file.endswith(".txt")]
+    assert ("proto_assignment" in remarks) is bool(from_protos)
     assert {entry.code for entry in coverage.skipped} <= {"not_yet_read"}
     unread = sum(name.endswith(("-report.pb", "-report.pb.gz")) for name in members)
     assert coverage.skipped_count == unread
     texts = {name for name in members if read_file_name(name).kind == "hlo_text"}
     protos = {name for name in members if _PROTO.search(name)}
     alone = {name for name in protos if _PROTO.sub(".txt", name) not in texts}
-    assert remarks == {
+    assert remarks - {"proto_assignment"} == {
         word for word, found in (("proto", alone), ("proto_twin", protos - alone)) if found
     }
     assert {d.file for m in contents.modules for d in m.dumps} == texts | alone
