@@ -138,11 +138,11 @@ class Strings:
         """
         data = self._data
         mark = data[place : place + 1]
+        if place in self._open.get(mark, ()):
+            return 0
         line = _LINE_STRINGS[mark].match(data, place)
         if line is not None:
             return line.end()
-        if place in self._open.get(mark, ()):
-            return 0
         match = _LONG_STRINGS[mark].match(data, place)
         if match is None:
             return 0

@@ -24,6 +24,8 @@ _FOOT_ATTRIBUTE = compile_pattern(
     rf",\s*+({patterns.KEY})\s*+({patterns.VALUE}|'[^'\\\n]*+'|{braces(patterns.JSON_DEPTH)})",
     re.ASCII | re.S,
 )
+# Up to a brace that a comma follows, or a string that does not close on its line.
+_BEFORE_FOOT = compile_pattern(rf"(?:[^\"'}}]++|{patterns.STRING}|\}}(?!\s*+,))*+".encode())
 _LOOSE_COLON = compile_pattern(rf"%{patterns.NAME}\s*+:|[(,]\s*+{patterns.NAME}\s++:")
 _PARAMETER = compile_pattern(rf"%?+{patterns.NAME}(?:[: ]|(?=\())(.*)", re.S)
 
@@ -39,8 +41,22 @@ def foot_of(text: str) -> list[tuple[str, str]]:
     scanner = Scanner(raw)
     if scanner.head(0) is None:
         return []
-    start, end = scanner.last_foot()
-    return foot_attributes(raw[start:end].decode(errors="backslashreplace"))
+    return foot_attributes(raw[_foot_start(scanner) :].decode(errors="backslashreplace"))
+
+
+def _foot_start(scanner: Scanner) -> int:
+    """Where the attributes behind the last brace of a text begin; its end when it has none."""
+    data = scanner.data.rstrip()
+    position, size = 0, len(data)
+    while (found := _BEFORE_FOOT.match(data, position)) is not None and found.end() < size:
+        place = found.end()
+        if data.startswith(b"}", place):
+            position = max(scanner.foot_end(place + 1), place + 1)
+            if position >= size:
+                return place + 1
+        else:
+            position = scanner.strings.end(place) or place + 1
+    return size
 
 
 def signature_of(computation: Computation) -> str | None:

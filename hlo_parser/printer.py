@@ -106,7 +106,7 @@ class _Printer:
     def _value(self, key: str, value: str) -> str:
         if key not in CALLEE_KEYS and key != "control-predecessors":
             # A line that starts with a brace would end the computation.
-            if "\n" not in value or "//" in value:
+            if "\n" not in value or "//" in value or value.startswith("'"):
                 return value
             return in_one_row(value)
         names = names_from_text(value)

@@ -199,16 +199,6 @@ class Scanner:
                 return position
             position = end
 
-    def last_foot(self) -> tuple[int, int]:
-        """Where the attributes behind the last brace of a text begin and end."""
-        size = len(self.data.rstrip())
-        position = 0
-        while (brace := self.data.find(b"}", position, size)) >= 0:
-            position = max(self.foot_end(brace + 1), brace + 1)
-            if position >= size:
-                return brace + 1, position
-        return size, size
-
 
 def _end_of(pattern: re.Pattern[bytes], data: bytes, position: int) -> int:
     match = pattern.match(data, position)

@@ -145,6 +145,9 @@ STRICT_TEXTS: dict[str, Callable[[int], str]] = {
     ),
     "open comments in a value": lambda n: sound(ROOT + ", backend_config={" + "/* " * n + "}"),
     "open strings in a value": lambda n: sound(ROOT + ", backend_config={'" + "\\'" * n + "}"),
+    "open feet in a string": lambda n: sound(
+        ROOT + ', metadata={op_name="' + '}, a={{{\\"' * n + '"}'
+    ),
     "open comments in a header": lambda n: sound(ROOT).replace("m\n", f"m, a={{{'/* ' * n}}}\n", 1),
 }
 

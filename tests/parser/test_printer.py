@@ -241,6 +241,7 @@ def test_all_texts_of_the_samples(sample: Sample) -> None:
         "p = (f32[2]{0}, /*index=5*,2]{0}, /*x*/f32[3]{0}) parameter(0)",
         "p = f32[4] parameter(0), sharding={devices=[2]\n}",
         'p = f32[4] parameter(0), metadata={op_name="a"\n}',
+        "p = f32[4] parameter(0), backend_config='{\n  a = 1\n}'",
         'p = f32[4] parameter(0), backend_config={\n "a":[ {\n "b\\n": 1\n }\n }',
     ],
 )

@@ -46,6 +46,12 @@ def test_a_good_text_passes():
     assert parse_module(GOOD, strict=True).unparsed == ()
 
 
+@pytest.mark.parametrize("told", ["}, a={}", '}, a={{\\"', "it's }, a={", "}\\n}, a=b"])
+def test_what_a_string_holds_is_no_attribute_of_the_computation(told: str):
+    metadata = f'add(%x, %y), metadata={{op_name="{told}"}}'
+    assert parse_module(GOOD.replace("add(%x, %y)", metadata), strict=True).unparsed == ()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "word", "message"),
     [
