@@ -1,5 +1,6 @@
 """Pages for people: sending a dump, watching the analysis, reading the report, deleting it."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -25,7 +26,13 @@ from app.web.reference import api_reference
 from app.web.rendering import Site, binary_size, render
 from app.web.rights import delete_report_of
 from app.web.samples import offered_samples, report_of_sample
-from app.web.services import Services, find_report, open_bundle, services_of
+from app.web.services import (
+    Services,
+    bundle_attachment,
+    find_report,
+    open_bundle,
+    services_of,
+)
 from app.web.stages import first_results, progress_words, stage_views
 from app.web.subpath import root
 from app.web.wire import state_of
@@ -88,10 +95,26 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
     site = site_of(request, row, report_id)
     if not row.attached("bundle"):
         return _job_page(services, row, report_id, site)
+    folders = folders_of(services, report_id)
+
+    def make() -> str:
+        return _report_page(services, row, report_id, site, folders)
+
+    if folders:
+        # Whoever runs the server edits the files there, and reads what stands in them now.
+        return HTMLResponse(make())
+    blob = bundle_attachment(row).blob
+    return HTMLResponse(services.pages.get((blob, report_id, root(), site), make))
+
+
+def _report_page(
+    services: Services, row: ReportRow, report_id: str, site: Site, folders: tuple[Path, ...]
+) -> str:
     here = f"{root()}/r/{report_id}"
-    with open_bundle(services, row) as bundle:
+    blob = bundle_attachment(row).blob
+    with services.shelf.borrow(blob, services.store.blobs.path(blob)) as bundle:
         shown = bundle.report()
-        page = report_page(
+        return report_page(
             shown,
             links=PageLinks(
                 report=here,
@@ -99,10 +122,9 @@ def report(request: Request, report_id: str, services: InServices) -> Response:
                 markdown=f"{here}/report.md",
                 offline=f"{root()}/api/v1/reports/{report_id}/report.html",
             ),
-            source_lines=lines_of_findings(shown, bundle, folders_of(services, report_id)),
+            source_lines=lines_of_findings(shown, bundle, folders),
             base_context={"site": site},
         )
-    return HTMLResponse(page)
 
 
 @router.api_route("/r/{report_id}/report.json", methods=["GET", "HEAD"])

@@ -14,6 +14,7 @@ from app.jobs.endings import OWN_FAULTS
 from app.jobs.runner import Runner
 from app.settings import Settings
 from app.store import Attachment, Problem, ReportRow, Store
+from app.web.kept_pages import KeptPages
 from app.web.made_once import MadeOnce
 from app.web.rates import Rate, Slots
 from app.web.readings import Readings
@@ -37,6 +38,7 @@ class Services:
     own_folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     shelf: Shelf = field(default_factory=Shelf)
     readings: Readings = field(default_factory=Readings)
+    pages: KeptPages = field(default_factory=KeptPages)
     comparisons: MadeOnce[tuple[str, ...], bytes] = field(
         default_factory=lambda: MadeOnce(64 << 20)
     )
