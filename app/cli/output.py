@@ -1,5 +1,6 @@
 """Where the commands write: consoles, complaints, and files given as arguments (`-` is stdout)."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import msgspec
 from rich.console import Console
 
 from app.errors import UsageError
+
+# Wider than any line: rich would take 80 columns where there is no terminal.
+_UNBROKEN = 100_000
 
 
 class _Console(Console):
@@ -18,8 +22,19 @@ class _Console(Console):
 
 
 def console_for_report(*, stdout_is_taken: bool) -> Console:
-    """The console for the report; standard error when a machine format goes to standard output."""
-    return _Console(stderr=stdout_is_taken, highlight=False, markup=False, emoji=False)
+    """The console for the report; standard error when a machine format goes to standard output.
+
+    A file, a pipe or the log of a CI job has no width: lines stay whole there, unless `COLUMNS`
+    says where they end.
+    """
+    is_narrow = (sys.stderr if stdout_is_taken else sys.stdout).isatty() or "COLUMNS" in os.environ
+    return _Console(
+        stderr=stdout_is_taken,
+        width=None if is_narrow else _UNBROKEN,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 def write_json(target: str, value: object) -> None:

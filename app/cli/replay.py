@@ -5,13 +5,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
 from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
-from app.cli.output import write_json, write_output
+from app.cli.output import console_for_report, write_json, write_output
 from app.errors import UsageError
 from app.ingest.flags import parse_flags
 from app.model.codec import report_to_json
@@ -167,7 +166,7 @@ def _act(arguments: argparse.Namespace, session: Session) -> int:
     codes = [step(arguments, session) for step in asked]
     report = session.report
     if asked != [_replay]:
-        print_replay(legible(report.replay or _NOTHING), Console())
+        print_replay(legible(report.replay or _NOTHING), console_for_report(stdout_is_taken=False))
         complain(f"{session.compiled} variants compiled now, the rest was known")
     _write_report(arguments, report)
     return max(codes)

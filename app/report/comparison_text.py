@@ -1,12 +1,12 @@
 """A comparison's sheet as terminal text: badge, verdict, tables, the difference of the texts."""
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from app.report.comparison_sheet import Grid, Section, Sheet, Tone
+from app.report.terminal_columns import table_of
 from app.report.terminal_tables import print_heading
 
 _STYLES: dict[Tone, str] = {
@@ -60,12 +60,7 @@ def _print_grid(grid: Grid, console: Console) -> None:
     console.print()
     if grid.heading:
         console.print(Text(grid.heading, style="bold"))
-    table = Table(box=SIMPLE_HEAD, pad_edge=True, show_edge=False, header_style="dim")
-    for column in grid.columns:
-        justify = "right" if column in grid.numbers else "left"
-        table.add_column(Text(column), justify=justify, overflow="fold")
-    for row in grid.rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
+    rows = [tuple(map(Text, row)) for row in grid.rows]
+    console.print(table_of(grid.columns, rows, console.width, numbers=grid.numbers))
     if grid.note:
         console.print(Text(f"  {grid.note}", style="dim"))

@@ -163,14 +163,14 @@ def _print_evidence(
     for item in evidence[:most]:
         if item.file != file:
             file = item.file
-            name = Text(file_name(file), style="cyan", overflow="fold")
-            console.print(_indented(name, indent))
+            # On one line of its own, however long: it is there to be copied.
+            console.print(Text(f"{' ' * indent}{file_name(file)}", style="cyan"), soft_wrap=True)
         if item.line is None:
             line = Text(_cut(item.text.strip()), overflow="fold")
         else:
             # A line of a dump runs over many lines here; its head says which instruction it is.
             line = Text(f"{item.line}: ", style="cyan", no_wrap=True, overflow="ellipsis")
-            line.append(" ".join(item.text.split())[: console.width], style="none")
+            line.append(" ".join(item.text.split())[: min(console.width, _MAX_TEXT)], style="none")
         if line:
             console.print(_indented(line, indent + 2))
     _print_rest(len(evidence), most, "pieces of evidence", console)
@@ -184,7 +184,7 @@ def _print_advice(finding: Finding, console: Console) -> None:
             line.append(tried_words(workaround), style="bold")
             _print_item(line, console)
             for flag in workaround.flags:
-                console.print(_indented(Text(flag, style="green", overflow="fold"), 4))
+                console.print(Text(f"    {flag}", style="green"), soft_wrap=True)
             if workaround.releases:
                 console.print(_indented(Text(f"jaxlib {workaround.releases}", style="dim"), 4))
     if finding.upstream:

@@ -20,15 +20,17 @@ def print_replay(replay: Replay, console: Console) -> None:
     console.print()
     console.print(Text(view.heading, style="bold underline"))
     for line in view.lines:
-        console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2)))
+        console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2), expand=False))
     for group in view.groups:
         _print_group(group, console)
     if view.reduced:
-        console.print(Padding(Text(f"{view.reduced}: {view.reduced_name}"), (0, 0, 0, 2)))
+        console.print(
+            Padding(Text(f"{view.reduced}: {view.reduced_name}"), (0, 0, 0, 2), expand=False)
+        )
     for command in view.commands:
         # On one line of its own, however long: it is there to be copied.
         console.print(Text(f"    {command}", style="green"), soft_wrap=True)
-    console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2)))
+    console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2), expand=False))
 
 
 def _figures(row: ExperimentRow) -> str:

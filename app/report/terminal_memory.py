@@ -4,15 +4,14 @@ Takes a report whose texts are already legible. Says of each line whether it is 
 figures whether they are an estimate.
 """
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from app.model.memory import LiveBuffer, Memory
 from app.model.report import Module, Report
 from app.report.memory_words import CLASS_WORDS
+from app.report.terminal_columns import table_of
 from app.report.wording import counted, cut_list, place_text, size_text
 
 _MOST_BUFFERS = 8
@@ -37,17 +36,16 @@ def print_memory(report: Report, module: Module | None, console: Console) -> Non
         if (size := peak.classes.get(name, 0))
     )
     console.print(_indented(Text(classes)))
-    table = Table(box=SIMPLE_HEAD, pad_edge=True, show_edge=False, header_style="dim")
-    for column in ("bytes", "what", "instruction", "line"):
-        table.add_column(column)
-    for buffer in peak.largest[:_MOST_BUFFERS]:
-        table.add_row(
+    rows = [
+        (
             Text(size_text(buffer.bytes)),
             Text(CLASS_WORDS[buffer.class_]),
-            Text(f"{buffer.instruction or '-'}{buffer.index}", style="bold", overflow="fold"),
-            Text(_line(buffer), overflow="fold"),
+            Text(f"{buffer.instruction or '-'}{buffer.index}", style="bold"),
+            Text(_line(buffer)),
         )
-    console.print(table)
+        for buffer in peak.largest[:_MOST_BUFFERS]
+    ]
+    console.print(table_of(("bytes", "what", "instruction", "line"), rows, console.width))
     left_out = peak.buffers - min(_MOST_BUFFERS, len(peak.largest))
     if left_out > 0:
         console.print(_indented(Text(f"and {left_out:,} more buffers", style="dim"), 4))

@@ -6,7 +6,6 @@ what is left out is counted.
 
 import itertools
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -24,6 +23,7 @@ from app.report.program_facts import (
     sends_text,
     total_text,
 )
+from app.report.terminal_columns import table_of
 from app.report.terminal_memory import print_memory
 from app.report.verdict import main_module, releases_text, target_text
 from app.report.wording import (
@@ -64,17 +64,19 @@ def _print_loops(report: Report, console: Console) -> None:
         return
     loops = of_the_program(report, report.loops)
     print_heading(f"Loops ({len(loops):,})", console)
-    table = _table("loop", "line", "trips", "collectives", "what happened")
-    for loop in loops[:_MAX_LOOPS]:
-        table.add_row(
-            Text(loop.name, style="bold", overflow="fold"),
-            Text(place_text(loop.source) if loop.source else "-", overflow="fold"),
+    rows = [
+        (
+            Text(loop.name, style="bold"),
+            Text(place_text(loop.source) if loop.source else "-"),
             Text("?" if loop.trip_count is None else f"{loop.trip_count:,}"),
             Text(counts_text(loop.collectives) or "-"),
             Text(loop_story(loop)),
         )
-    if loops:
-        console.print(table)
+        for loop in loops[:_MAX_LOOPS]
+    ]
+    if rows:
+        columns = ("loop", "line", "trips", "collectives", "what happened")
+        console.print(table_of(columns, rows, console.width))
     _print_left_out(len(loops), _MAX_LOOPS, "loops", console)
     _print_small(len(report.loops) - len(loops), "loop", console)
 
@@ -84,17 +86,19 @@ def _print_collectives(report: Report, console: Console) -> None:
         return
     collectives = of_the_program(report, report.collectives)
     print_heading(f"Collectives ({len(collectives):,})", console)
-    table = _table("collective", "mesh axis", "sends", "in one run", "line")
-    for item in heaviest(collectives)[:_MAX_COLLECTIVES]:
-        table.add_row(
-            Text(item.instruction, style="bold", overflow="fold"),
-            Text(axes_text(item) or "-", overflow="fold"),
+    rows = [
+        (
+            Text(item.instruction, style="bold"),
+            Text(axes_text(item) or "-"),
             Text(sends_text(item)),
             Text(total_text(item)),
-            Text(line_text(item) or "-", overflow="fold"),
+            Text(line_text(item) or "-"),
         )
-    if collectives:
-        console.print(table)
+        for item in heaviest(collectives)[:_MAX_COLLECTIVES]
+    ]
+    if rows:
+        columns = ("collective", "mesh axis", "sends", "in one run", "line")
+        console.print(table_of(columns, rows, console.width))
     _print_left_out(len(collectives), _MAX_COLLECTIVES, "collectives", console)
     _print_small(len(report.collectives) - len(collectives), "collective", console)
 
@@ -111,8 +115,7 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
         console.print(_indented(Text("No pass changed the structure of a loop.")))
         return
     print_heading(f"Passes of {module.name} that changed loops ({total})", console)
-    table = _table("after", "instructions", "what it did")
-    table.columns[1].justify = "right"
+    rows: list[tuple[Text, Text, Text]] = []
     for position, found in itertools.islice(events.items(), _MAX_PASSES):
         dump = module.dumps[position]
         what = Text("\n").join(
@@ -121,8 +124,9 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
             )
             for event in found
         )
-        table.add_row(Text(numbered_pass(dump), overflow="fold"), f"{dump.instructions:,}", what)
-    console.print(table)
+        rows.append((Text(numbered_pass(dump)), Text(f"{dump.instructions:,}"), what))
+    columns = ("after", "instructions", "what it did")
+    console.print(table_of(columns, rows, console.width, numbers=("instructions",)))
     _print_left_out(len(events), _MAX_PASSES, "passes", console)
 
 
@@ -185,13 +189,6 @@ def _print_not_understood(coverage: Coverage, console: Console) -> None:
         for item in coverage.skipped[:_MAX_LISTED]:
             console.print(_indented(Text(f"{item.name}: {item.reason}", overflow="fold"), 4))
         _print_left_out(skipped, min(_MAX_LISTED, len(coverage.skipped)), "files", console)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=True, show_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(column)
-    return table
 
 
 def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None:

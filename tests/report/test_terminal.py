@@ -6,13 +6,16 @@ import re
 import msgspec
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from app.model.device import TargetDevice
 from app.model.memory import AsyncBuffers, LiveBuffer, Memory, MemoryEstimate, MemoryPeak
-from app.model.report import Report
+from app.model.report import Report, Source
 from app.model.source_lines import Snippet, SourceLines
 from app.report.program_facts import device_text, memory_text, sources_text
 from app.report.terminal import print_report
+from app.report.terminal_columns import table_of
+from app.report.wording import file_name, legible
 from report import builders
 
 
@@ -173,9 +176,49 @@ def test_lines_of_the_program_stand_below_the_place_they_belong_to() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+def test_no_line_but_what_is_copied_is_wider_than_the_terminal(width: int) -> None:
     for report in (builders.crash_report(), builders.healthy_report(), builders.hostile_report()):
-        assert max(map(len, printed(report, width=width).splitlines())) <= width
+        shown = legible(report)
+        copied = {flag for f in shown.findings for w in f.workarounds for flag in w.flags}
+        copied |= {file_name(each.file) for f in shown.findings for each in f.evidence}
+        copied |= {
+            file_name(each.file) for f in shown.findings for r in f.ruled_out for each in r.evidence
+        }
+        lines = printed(report, width=width).splitlines()
+        assert max(len(line) for line in lines if line.strip() not in copied) <= width
+
+
+def test_what_is_copied_stays_on_one_line() -> None:
+    report = builders.crash_report()
+    file = f"module_0001.{'jit_train_step.' * 8}txt"
+    evidence = (msgspec.structs.replace(report.findings[0].evidence[0], file=file),)
+    finding = msgspec.structs.replace(report.findings[0], evidence=evidence)
+    told = printed(msgspec.structs.replace(report, findings=(finding,)), width=60).splitlines()
+    assert f"  {file}" in told
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("file", ["a.py", "pipeline_parallel.py", f"{'long_' * 30}.py"])
+def test_no_place_of_a_table_breaks_before_its_line_number(width: int, file: str) -> None:
+    report = builders.crash_report()
+    place = Source(file=f"/home/u/{file}", line=12_345)
+    loops = tuple(msgspec.structs.replace(each, source=place) for each in report.loops)
+    sends = tuple(msgspec.structs.replace(each, source=place) for each in report.collectives)
+    told = printed(msgspec.structs.replace(report, loops=loops, collectives=sends), width=width)
+    tables = told[told.index("\nLoops") :]
+    assert tables.count(".py:12345") >= len(loops) + len(sends)
+    if width == 80 and len(file) < 40:
+        assert tables.count(f" {file}:12345") >= len(loops) + len(sends)
+
+
+def test_a_table_breaks_words_only_where_the_longest_do_not_fit() -> None:
+    cells = ("reduce-scatter", "x" * 30, "prog.py:8 (inferred)", "some words of prose " * 4)
+    out = io.StringIO()
+    console = Console(file=out, width=84)
+    console.print(table_of(("a", "b", "c", "d"), [tuple(map(Text, cells))], console.width))
+    words = out.getvalue().split()
+    assert {"reduce-scatter", "x" * 30, "prog.py:8", "(inferred)"} <= set(words)
+    assert max(map(len, out.getvalue().splitlines())) <= 84
 
 
 def test_without_colour_there_is_no_escape_and_with_it_only_richs_own() -> None:
