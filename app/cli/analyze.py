@@ -11,7 +11,8 @@ from pathlib import Path
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
-from app.cli.output import console_for_report, write_output
+from app.cli.output import console_for_report
+from app.cli.output_files import check_outputs, write_all
 from app.errors import NotADump, UsageError
 from app.ingest.log_text import log_text
 from app.ingest.source_lines import read_source_lines
@@ -82,6 +83,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     targets: list[str] = [t for t in map(vars(arguments).get, FORMS) if t]
     if targets.count("-") > 1:
         raise UsageError("only one output can go to standard output")
+    check_outputs(*targets)
     question = Question(
         logs=tuple(log_of(name) for name in arguments.log),
         flags=text_or_file(arguments.flags),
@@ -98,16 +100,18 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if not (log.text or (log.file is not None and log.file.stat().st_size)):
             complain(f"{log.name}: the log is empty")
     snippets = read_source_lines(report, [*near, *(Path(log).parent for log in arguments.log)])
-    for target, text in _outputs(arguments, analysis, snippets):
-        write_output(target, text.encode("utf-8", "backslashreplace"))
-    print_report(report, console_for_report(stdout_is_taken="-" in targets), source_lines=snippets)
+    console = console_for_report(stdout_is_taken="-" in targets)
+    try:
+        write_all(_outputs(arguments, analysis, snippets))
+    finally:
+        print_report(report, console, source_lines=snippets)
     return exit_code(report, fail_on=arguments.fail_on, strict=arguments.strict)
 
 
 def _outputs(
     arguments: argparse.Namespace, analysis: Analysis, snippets: SourceLines
-) -> Iterator[tuple[str, str]]:
-    """The files asked for, each with its text, which is made only then."""
+) -> Iterator[tuple[str, bytes]]:
+    """The files asked for, each with what it is to hold, which is made only then."""
     for name, form in FORMS.items():
         if target := vars(arguments)[name]:
             text, _ = in_form(
@@ -118,7 +122,7 @@ def _outputs(
                 source_lines=snippets,
                 diffs=analysis.event_diffs() if form == "html" else (),
             )
-            yield target, text
+            yield target, text.encode("utf-8", "backslashreplace")
 
 
 def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:

@@ -7,22 +7,25 @@ nobody asked to keep goes when the program succeeds.
 import argparse
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.cli.arguments import Commands
 from app.cli.complaints import complain
-from app.cli.output import console_for_report, write_output
-from app.errors import InputError, UsageError
+from app.cli.output import console_for_report
+from app.cli.output_files import check_outputs, write_all
+from app.errors import AppError, InputError, UsageError
 from app.ingest.flags import DumpFlags, with_dump_flags
 from app.ingest.log_frames import TIME_IS_UP
 from app.ingest.source_lines import read_source_lines
 from app.model.codec import report_to_json
+from app.model.source_lines import SourceLines
 from app.report.html import report_page
 from app.report.terminal import print_report
 from app.sandbox import ProgramEnd, run_program
@@ -80,6 +83,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     command = program[1:] if program[:1] == ["--"] else program
     if not command:
         raise UsageError("no program to run", next_step="hloscope run -- python train.py")
+    check_outputs(arguments.json, arguments.html)
     environ = dict(os.environ)
     given = _given_flags(environ)
     place = _place(arguments.keep, given)
@@ -107,17 +111,27 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         complain(f"{words}: what the program printed is not all there")
     failed = end.timed_out or (end.status != 0 and not end.interrupted)
     complain(_ending(end))
-    if failed:
-        question = Question(
-            logs=_logs(place, end),
-            flags=given,
-            release=_jaxlib_of(command, environ),
-            release_how="asked of the program's own Python",
-            hung=end.timed_out,
-        )
-        _explain(place, question, settings, arguments)
-    if failed or end.interrupted or place.is_kept:
-        _say_where(place, end)
+    logs = _logs(place, end)
+    dump = _dump_left(place)
+    if dump is None and len(logs) == 1 and not _has_log(place):
+        if failed:
+            words = "the log is empty" if end.lost else "it printed nothing"
+            complain(f"{words}, and XLA left no dump: there is nothing to explain")
+        _discard(place)
+        return _exit_code(end)
+    try:
+        if failed:
+            question = Question(
+                logs=logs,
+                flags=given,
+                release=_jaxlib_of(command, environ),
+                release_how="asked of the program's own Python",
+                hung=end.timed_out,
+            )
+            dump = _explain(dump, question, settings, arguments)
+    finally:
+        if failed or end.interrupted or place.is_kept:
+            _say_where(place, end, dump)
     if not (failed or end.interrupted):
         _discard(place)
     return _exit_code(end)
@@ -204,30 +218,48 @@ def _ending(end: ProgramEnd) -> str:
 
 
 def _explain(
-    place: _Place, question: Question, settings: Settings, arguments: argparse.Namespace
-) -> None:
-    """Print the report, and write the files asked for."""
-    analysis = _analysis(place, question, settings)
-    report = analysis.report
-    near = [Path.cwd(), place.log.parent]
-    snippets = read_source_lines(report, near)
+    dump: Path | None, question: Question, settings: Settings, arguments: argparse.Namespace
+) -> Path | None:
+    """Print the report, and write the files asked for; the dump, if it could be read.
+
+    What cannot be explained or written is complained of: the exit code stays the program's.
+    """
+    try:
+        analysis = _analysis(dump, question, settings)
+    except AppError as error:
+        complain(f"it cannot be explained: {error}")
+        return dump
+    near = [Path.cwd(), *(log.file.parent for log in question.logs if log.file is not None)]
+    snippets = read_source_lines(analysis.report, near)
+    try:
+        write_all(_outputs(arguments, analysis, snippets))
+    except UsageError as error:
+        complain(str(error))
+    finally:
+        # Standard output is the program's.
+        console = console_for_report(stdout_is_taken=True)
+        print_report(analysis.report, console, source_lines=snippets)
+    return None if analysis.contents is None else dump
+
+
+def _outputs(
+    arguments: argparse.Namespace, analysis: Analysis, snippets: SourceLines
+) -> Iterator[tuple[str, bytes]]:
     if arguments.json:
-        write_output(arguments.json, report_to_json(report, indent=1) + b"\n")
+        yield arguments.json, report_to_json(analysis.report, indent=1) + b"\n"
     if arguments.html:
         page = report_page(
-            report, offline=True, source_lines=snippets, diffs=analysis.event_diffs()
+            analysis.report, offline=True, source_lines=snippets, diffs=analysis.event_diffs()
         )
-        write_output(arguments.html, page.encode("utf-8", "backslashreplace"))
-    # Standard output is the program's.
-    print_report(report, console_for_report(stdout_is_taken=True), source_lines=snippets)
+        yield arguments.html, page.encode("utf-8", "backslashreplace")
 
 
-def _analysis(place: _Place, question: Question, settings: Settings) -> Analysis:
-    if place.dump is None or not place.dump.is_dir() or not any(place.dump.iterdir()):
+def _analysis(dump: Path | None, question: Question, settings: Settings) -> Analysis:
+    if dump is None:
         complain("XLA left no dump: nothing was compiled, or it died before")
         return examine(None, settings, question=question)
     try:
-        return examine(place.dump, settings, question=question)
+        return examine(dump, settings, question=question)
     except InputError as error:
         complain(f"the dump cannot be read, so only the log is explained: {error}")
         return examine(None, settings, question=question)
@@ -251,10 +283,27 @@ def _jaxlib_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None
     return asked.stdout.strip() or None if asked.returncode == 0 else None
 
 
-def _say_where(place: _Place, end: ProgramEnd) -> None:
-    dump = "" if place.dump is None else f" {place.dump}"
-    hung = " --hung" if end.timed_out else ""
-    complain(f"kept for another look: hloscope analyze{dump} --log {place.log}{hung}")
+def _dump_left(place: _Place) -> Path | None:
+    """The folder of the dump, if there is anything in it."""
+    dump = place.dump
+    return dump if dump is not None and dump.is_dir() and any(dump.iterdir()) else None
+
+
+def _has_log(place: _Place) -> bool:
+    # The program may have taken it away.
+    return place.log.is_file() and place.log.stat().st_size > 0
+
+
+def _say_where(place: _Place, end: ProgramEnd, dump: Path | None) -> None:
+    """The command that explains it again, as a shell takes it, of what is there."""
+    words = ["hloscope", "analyze"]
+    if dump is not None:
+        words.append(str(dump))
+    if _has_log(place):
+        words += ["--log", str(place.log)]
+    if end.timed_out:
+        words.append("--hung")
+    complain(f"kept for another look: {shlex.join(words)}")
     if end.interrupted:
         complain("add --hung if it hung")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 _WORD = re.compile(r"--?(?P<name>xla_[A-Za-z0-9_]+)(?:=(?P<value>.*))?", re.S)
 _PROTO_LINE = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?::\s*(?P<value>.*)|(?P<block>\{))\s*$")
+_PLAIN = re.compile(r"[^\s\"'\\]*")
 _ENTRY = re.compile(r'(key|value)\s*:\s*("(?:[^"\\]|\\.)*"|[^\s}]+)')
 
 
@@ -54,12 +55,26 @@ def with_dump_flags(text: str, folder: str) -> DumpFlags:
         "xla_dump_hlo_as_text": "true",
         "xla_dump_hlo_pass_re": ".*",
     }
-    added = tuple(f"--{name}={value}" for name, value in wanted.items() if name not in given)
+    added = tuple(
+        f"--{name}={_quoted(value)}" for name, value in wanted.items() if name not in given
+    )
     target = given.get("xla_dump_to", folder)
     # `-` is standard output (xla/service/dump.cc), as it stands or as an empty name.
     return DumpFlags(
         " ".join([text, *added]).strip(), added, None if target in ("-", "") else target
     )
+
+
+def _quoted(value: str) -> str:
+    """`value` as XLA takes it whole: it splits at blanks outside of quotes.
+
+    xla/parse_flags_from_env.cc, ParseArgvFromString: a value may begin with a quote, and within
+    double ones a backslash takes what follows as it is (so in 0.4.30 and 0.10.2).
+    """
+    if _PLAIN.fullmatch(value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 # Advice in XLA's own messages, not what the run was given.

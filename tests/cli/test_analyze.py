@@ -49,6 +49,25 @@ def test_the_crash_in_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "while.17" in printed.err
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "nodir" / "page.html"
+    assert main(["analyze", "no-such-dump", "--html", str(page)]) == 2
+    assert f"{page}: cannot write: No such file or directory" in capsys.readouterr().err
+
+
+def test_an_output_that_fails_keeps_neither_report_nor_other_outputs_back(
+    dump: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["analyze", str(dump), "--json", "/dev/full", "--html", str(page)]) == 2
+    printed = capsys.readouterr()
+    assert "/dev/full: cannot write: No space left on device" in printed.err
+    assert "jit_f" in printed.out
+    assert "jit_f" in page.read_text("utf-8")
+
+
 def test_the_terminal_shows_the_code_around_the_line_and_the_page_what_passes_changed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from app.ingest.flags import with_dump_flags
+from app.ingest.flags import parse_flags, with_dump_flags
 from app.sandbox import run_program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -125,6 +126,99 @@ def test_a_dump_is_kept_when_asked_for(tmp_path: Path) -> None:
     assert list((keep / "dump").glob("*jit__lambda*before_optimizations.txt"))
     assert f"hloscope analyze {keep / 'dump'} --log {keep / 'run.log'}" in done.err
     assert ran(tmp_path, COMPILED, "--keep", str(keep)).code == 2
+
+
+def ran_command(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*hloscope(), *words],
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--", "false"), 1),
+        (("--", "sh", "-c", "exit 7"), 7),
+        (("--timeout", "1", "--", "sleep", "30"), 5),
+        (("--keep", "KEPT", "--", "sh", "-c", "exit 7"), 7),
+    ],
+)
+def test_a_failure_that_leaves_nothing_keeps_its_code(
+    tmp_path: Path, words: tuple[str, ...], code: int
+) -> None:
+    kept = str(tmp_path / "kept")
+    done = ran_command(tmp_path, *(kept if word == "KEPT" else word for word in words))
+    assert done.returncode == code
+    assert "it printed nothing, and XLA left no dump: there is nothing to explain" in done.stderr
+    assert "another look" not in done.stderr
+    assert left_behind(tmp_path) == []
+
+
+def look_again(done: subprocess.CompletedProcess[str] | Ran) -> subprocess.CompletedProcess[str]:
+    """Run the command that was told, as a shell would."""
+    told = done.stderr if isinstance(done, subprocess.CompletedProcess) else done.err
+    (line,) = (line for line in told.splitlines() if "kept for another look: " in line)
+    program, *words = shlex.split(line.partition("look: ")[2])
+    assert program == "hloscope"
+    return subprocess.run(
+        [sys.executable, str(ROOT / "hloscope.py"), *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_another_look_at_a_run_without_a_dump(tmp_path: Path) -> None:
+    done = ran_command(tmp_path, "--", "sh", "-c", "echo hello; exit 7")
+    assert done.returncode == 7
+    again = look_again(done)
+    assert again.returncode == 0
+    assert "run.log" in again.stdout
+
+
+def test_blanks_in_the_place_of_the_dump(tmp_path: Path) -> None:
+    keep = tmp_path / 'kept "u" 1'
+    done = ran(tmp_path, COMPILED + "raise SystemExit(9)\n", "--keep", str(keep))
+    assert done.code == 9
+    assert done.report is not None
+    assert done.report["modules"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        keep.name,
+        "report.json",
+        "train.py",
+    ]
+    again = look_again(done)
+    assert again.returncode == 0
+    assert "jit__lambda" in again.stdout
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+@pytest.mark.parametrize("place", ["nodir/report", ".", "train.py/report"])
+def test_outputs_that_cannot_be_written_are_refused_before_the_start(
+    tmp_path: Path, option: str, place: str
+) -> None:
+    done = ran(tmp_path, "print('started')\n", option, str(tmp_path / place))
+    assert (done.code, done.out) == (2, "")
+    assert "cannot write: " in done.err
+    assert left_behind(tmp_path) == []
+
+
+def test_an_output_that_fails_later_takes_nothing_else_away(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    page = tmp_path / "out" / "page.html"
+    program = f"import os\nos.rmdir({str(page.parent)!r})\nprint('gone')\nraise SystemExit(9)\n"
+    done = ran(tmp_path, program, "--html", str(page))
+    assert done.code == 9
+    assert done.report is not None
+    assert f"{page}: cannot write: No such file or directory" in done.err
+    assert "exit code 9" in done.err
+    assert look_again(done).returncode == 0
 
 
 def test_a_compile_that_fails(tmp_path: Path) -> None:
@@ -398,6 +492,14 @@ def test_what_is_given_is_never_changed(given: str) -> None:
 
 def test_a_dump_to_standard_output_is_no_folder() -> None:
     assert with_dump_flags("--xla_dump_to=-", "/d").folder is None
+
+
+@pytest.mark.parametrize("folder", ["/a b", "/it's", '/a "b" c', "/a\\ \\\\b", "/\t"])
+def test_a_dump_folder_is_one_word_of_the_flags(folder: str) -> None:
+    made = with_dump_flags("--xla_a=1", folder)
+    assert made.folder == folder
+    assert parse_flags(made.text)["xla_dump_to"] == folder
+    assert next(iter(parse_flags(made.text))) == "xla_a"
 
 
 @pytest.mark.parametrize(("program", "code"), [("no-such-program", 127), ("/", 126)])
