@@ -40,6 +40,14 @@ def largest(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     return tuple(islice((named for named in found if named is not None), _MOST_BUFFERS))
 
 
+def has_peak(facts: Facts) -> bool:
+    """Whether files of the module that died say which buffers are alive at the peak."""
+    if facts.failing is None:
+        return False
+    profiles = facts.memory.get(facts.failing.id, ())
+    return bool(profiles and profiles[0].memory.peak and profiles[0].memory.peak.largest)
+
+
 def _of_the_size_asked_for(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     """Values as large as the allocation that failed, or those of the program that needs as much."""
     asked = {int(found["bytes"]) for found in _ASKED.finditer(diagnosis.text)}

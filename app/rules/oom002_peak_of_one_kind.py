@@ -24,7 +24,8 @@ type it is used with. Donated: let an output have the shape, type and sharding o
 not donate it.
 
 ## Limits
-A large part of a small peak is no fault; the memory of the device is not in the dump. Buffers that
+A large part of a small peak is no fault. Whether the device has the memory is told where the dump
+describes the device, or where the log says that this compile needs more than there is. Buffers that
 share bytes count for the first of them.
 
 ## Sources
@@ -43,6 +44,7 @@ from app.model.memory import LiveBuffer
 from app.model.report import Finding, Workaround
 from app.rules.amounts import bytes_in_words, part_in_words
 from app.rules.citing import dump_evidence, place
+from app.rules.device_memory import room_for
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
 from app.rules.stacked_arrays import Stacked, advice, name_stacked, shares_in_words, stacked_of
@@ -91,6 +93,7 @@ def _finding(
     share = part_in_words(cause.bytes, cause.peak)
     of = f"{bytes_in_words(cause.bytes)} of the {bytes_in_words(cause.peak)} at the peak"
     listed = ", ".join(place(one.culprit) for one in named)
+    room = room_for(facts, history, cause.peak)
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
@@ -100,14 +103,16 @@ def _finding(
         + (f", such as {place(named[0].culprit)}" if named else ""),
         message=f"{of} are {_IS[cause.cause]}."
         + (f" Among the largest buffers: {shares_in_words(stacked)}." if stacked else "")
-        + (f" The largest: {listed}." if listed else ""),
+        + (f" The largest: {listed}." if listed else "")
+        + (f" {room.words}" if room.words else ""),
         culprits=tuple(one.culprit for one in named),
         evidence=(
             *(one.evidence for one in named if one.evidence is not None),
             dump_evidence(dump, f"{cause.bytes:,} of {cause.peak:,} bytes at the peak"),
+            *room.evidence,
         ),
         workarounds=tuple(Workaround(text=text) for text in (*_TRY[cause.cause], *advice(stacked))),
-        unknown=("whether the device has the memory: its size is not in the dump",),
+        unknown=room.unknown,
         upstream=knowledge.upstream("jax-ml/jax#27748", "EnzymeAD/Enzyme-JAX#1363"),
     )
 

@@ -54,7 +54,8 @@ class Story:
     threads; `unknown` what would confirm or refute it. `names` finds what the messages name where
     it is no instruction's name; `suspects` finds instructions where they name none, which are never
     more than possible. `adds` says more of those found, in sentences. `severity` is that of a
-    complaint: a failure is an error.
+    complaint: a failure is an error. `is_stated`: the title says what the message of a failure
+    states, and no more; it is certain then, and suspects stand in it by their roles.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Story:
     suspects: Callable[[Facts, Diagnosis], tuple[Named, ...]] | None = None
     adds: Callable[[Facts, tuple[Named, ...]], tuple[str, ...]] | None = None
     severity: Severity = "warning"
+    is_stated: bool = False
 
 
 def diagnosis_of(facts: Facts, class_: str) -> Diagnosis | None:
@@ -111,8 +113,8 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
         rule=code,
         class_=class_,
         severity=_severity(diagnosis, story),
-        confidence=_confidence(diagnosis, named),
-        title=_title(story, culprits),
+        confidence=_confidence(diagnosis, story, named),
+        title=_title(story, culprits, is_named=bool(named)),
         message=_message(facts, diagnosis, story, culprits, is_named=bool(named)),
         culprits=(*(found.culprit for found in culprits), *_own_lines(diagnosis)),
         evidence=(*_lines(diagnosis), *_places(culprits), *_newest(facts, diagnosis)),
@@ -129,12 +131,20 @@ def _severity(diagnosis: Diagnosis, story: Story) -> Severity:
     return story.severity if diagnosis.strength == "stated" else "note"
 
 
-def _confidence(diagnosis: Diagnosis, named: tuple[Named, ...]) -> Confidence:
+def _confidence(diagnosis: Diagnosis, story: Story, named: tuple[Named, ...]) -> Confidence:
+    if story.is_stated and diagnosis.failure is not None and diagnosis.strength == "stated":
+        return "certain"
     return "likely" if named and diagnosis.strength != "guessed" else "possible"
 
 
-def _title(story: Story, culprits: tuple[Named, ...]) -> str:
-    return f"{story.title}: {place(culprits[0].culprit)}" if culprits else story.title
+def _title(story: Story, culprits: tuple[Named, ...], *, is_named: bool) -> str:
+    if not culprits:
+        return story.title
+    # A reader can go to a line of the program, and not to an instruction without one.
+    with_lines = [found.culprit for found in culprits if found.culprit.source is not None]
+    first = culprits[0].culprit if is_named or not with_lines else with_lines[0]
+    role = f"; {first.role}" if story.is_stated and not is_named else ""
+    return f"{story.title}{role}: {place(first)}"
 
 
 def _message(

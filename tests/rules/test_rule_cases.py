@@ -3,8 +3,8 @@
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), that the run hung (an empty `hung`), and what must come out
 (`expect`, TOML): `confidence`, `culprits` as `role | instruction | line in the newest text` in
-order, `ruled_out`, `workarounds` (how many), `releases`, `title`, `says` (words of the message),
-`log_lines` (those cited). `rule = ""` expects silence.
+order, `ruled_out`, `unknown`, `workarounds` (how many), `releases`, `title`, `says` (words of the
+message), `log_lines` (those cited). `rule = ""` expects silence.
 Headings start with Fires, Silent or Real dump.
 """
 
@@ -115,6 +115,7 @@ def described(finding: Finding, report: Report) -> dict[str, object]:
             for c in finding.culprits
         ],
         "ruled_out": [r.hypothesis for r in finding.ruled_out],
+        "unknown": list(finding.unknown),
         "workarounds": len(finding.workarounds),
         "releases": list(report.environment.jaxlib.releases),
         "log_lines": [e.line for e in finding.evidence if e.file == "run.log"],

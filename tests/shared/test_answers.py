@@ -169,7 +169,7 @@ FAILING = {
         "TPU001",
         "tpu-memory-space",
         None,
-        "possible",
+        "certain",
         [("copy.8", None), ("copy.11", 43), ("copy.5", 43)],
         says=("96.25G", "15.75G"),
     ),
