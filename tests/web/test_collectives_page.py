@@ -42,6 +42,20 @@ def test_it_fits_and_keeps_nobody_out(
         assert "\u202e" not in page.content()
 
 
+def test_source_lines_are_seen_without_scrolling(visit: Callable[..., Page], report: str) -> None:
+    page = visit(viewport={"width": 1280, "height": 844})
+    for address in (report, f"{report}/collectives"):
+        page.goto(address)
+        box = page.locator(".table-box").filter(has=page.locator("td.line-place")).first
+        ends = [
+            found["x"] + found["width"]
+            for found in (each.bounding_box() for each in (box, box.locator("td.line-place").first))
+            if found is not None
+        ]
+        assert len(ends) == 2
+        assert ends[1] <= ends[0]
+
+
 def test_bars_are_walked_by_keys_and_lead_to_their_rows(
     visit: Callable[..., Page], report: str
 ) -> None:
@@ -63,7 +77,7 @@ def test_the_table_is_sorted_filtered_and_grouped(visit: Callable[..., Page], re
     page.goto(f"{report}/collectives")
     heading = page.get_by_role("button", name="Exposed")
     heading.click()
-    values = page.locator("tbody td:nth-child(3)").evaluate_all(
+    values = page.locator("tbody td:nth-child(4)").evaluate_all(
         "cells => cells.map((cell) => Number(cell.dataset.value))"
     )
     assert values == sorted(values, reverse=True)

@@ -51,6 +51,19 @@ def test_lanes_are_not_squeezed_on_a_phone(visit: Callable[..., Page], report: s
         assert bar["width"] > 250
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_long_place_goes_below_the_name_of_its_loop_and_cuts_neither(
+    visit: Callable[..., Page], report: str, width: int
+) -> None:
+    page = visit(viewport={"width": width, "height": 844})
+    page.goto(f"{report}/loops")
+    label = page.locator(".lane.depth-1 .lane-label").first
+    label.locator(".lane-place").evaluate("span => { span.textContent = 'a_long_name.py:12345'; }")
+    label.locator(".lane-name").evaluate("name => { name.textContent = 'while.region_12.34'; }")
+    for part in ("name", "place"):
+        assert label.locator(f".lane-{part}").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_a_loop_shows_its_history_what_it_carries_and_its_rewrite(
     visit: Callable[..., Page], report: str
 ) -> None:
