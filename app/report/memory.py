@@ -79,6 +79,19 @@ def _estimate_note(estimate: MemoryEstimate | None) -> str:
     )
 
 
+def _stated_note(memory: Memory) -> str:
+    """Why the peak and the one that XLA states are two figures; "" where they are not."""
+    peak, stated = memory.peak, memory.stated_peak
+    if peak is None or stated is None or stated.bytes in (None, peak.bytes):
+        return ""
+    return (
+        "The peak is what is held for the whole run and the temporaries alive at one position, "
+        "each byte once. The figure that XLA states, in its live ranges, is another: a sum over "
+        "the values alive at a position that it chooses by sizes without what is inside tuples, "
+        "with bytes that several values share counted several times. It may be more or less."
+    )
+
+
 class _Pager:
     """Makes the page of one module: names are shown legible, addresses hold them as they are."""
 
@@ -104,6 +117,7 @@ class _Pager:
             action=f"{self._here}/memory",
             modules=self._modules(),
             facts=tuple(self._facts()),
+            facts_note=_stated_note(memory),
             curves=()
             if curve is None
             else tuple(curve_drawing(curve, bands, canvas) for canvas in CANVASES),
@@ -346,6 +360,7 @@ def _empty_page(here: str) -> MemoryPage:
         action=f"{here}/memory",
         modules=(),
         facts=(),
+        facts_note="",
         curves=(),
         curve_title="",
         curve_label="",

@@ -90,6 +90,7 @@ class MemoryPage:
     action: str
     modules: tuple[OptionView, ...]
     facts: tuple[tuple[str, str], ...]
+    facts_note: str
     curves: tuple[CurveDrawing, ...]
     curve_title: str
     curve_label: str
