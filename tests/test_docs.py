@@ -60,6 +60,8 @@ def complaint_about(words: list[str]) -> str | None:
         script = read(ROOT / "run")
         if len(words) == 1:
             return None
+        if words[1].startswith("--"):
+            return complaint_about(["hloscope", "serve", *words[1:]])
         if not re.search(rf"^{re.escape(words[1])}\)$", script, re.MULTILINE):
             return f"./run has no {words[1]}"
         if words[1] == "test":
@@ -96,6 +98,7 @@ def test_wrong_commands_are_noticed() -> None:
     assert complaint_about(["hloscope", "analyse", "x"]) == "hloscope has no analyse"
     assert complaint_about(["hloscope", "analyze", "x", "--jsn", "y"])
     assert complaint_about(["./run", "tests"]) == "./run has no tests"
+    assert complaint_about(["./run", "--prot", "1"])
     assert complaint_about(["./run", "test", "tests/nowhere.py"]) == "no tests/nowhere.py"
     assert complaint_about(["./run", "hloscope", "analyze", "--nope"])
 

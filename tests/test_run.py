@@ -37,6 +37,48 @@ def script(path: Path, body: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.fixture
+def clone(bare_path: Path) -> Path:
+    """A checkout that is set up, where `hloscope` only notes how it was called."""
+    copy = bare_path / "clone"
+    programs = copy / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    shutil.copy(RUN, copy)
+    (copy / "pyproject.toml").touch()
+    (copy / "requirements.lock").touch()
+    # The version of that Python is the empty text.
+    (copy / ".venv" / "set-up-for-runtime").write_text(f"{copy}\n")
+    script(bare_path / "python3", "exit 0")
+    script(programs / "python", "exit 0")
+    script(programs / "hloscope", f'echo "$*" >>{copy}/calls; case $* in *taken*) exit 2 ;; esac')
+    return copy
+
+
+def calls(clone: Path, *words: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [str(clone / "run"), *words],
+        env={"PATH": str(clone.parent)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, (clone / "calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize("words", ["", "--port 0", "--host 0.0.0.0 --data /d"])
+def test_it_explains_a_sample_when_it_can_serve_it(clone: Path, words: str) -> None:
+    code, (checked, explained, served) = calls(clone, *words.split())
+    assert code == 0
+    assert checked == f"serve --check {words}".strip()
+    assert explained.startswith("analyze ")
+    assert served.startswith("serve --sample ")
+    assert served.endswith(words)
+
+
+def test_it_explains_nothing_when_it_cannot_serve(clone: Path) -> None:
+    assert calls(clone, "--port", "taken") == (2, ["serve --check --port taken"])
+
+
 def test_help_names_every_command() -> None:
     done = run_with(os.environ["PATH"], "--help")
     assert done.returncode == 0

@@ -52,7 +52,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _text(name: str) -> str:
     try:
         return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise NotADump(
-            f"cannot read: {error}", place=name, next_step="Give a TOML file."
+            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
         ) from error
+    except UnicodeDecodeError as error:
+        raise NotADump("it is not UTF-8", place=name, next_step="Give a TOML file.") from error

@@ -1,4 +1,7 @@
-"""`hloscope serve`: the web app; with `--sample` a report is made at start and its link printed."""
+"""`hloscope serve`: the web app; with `--sample` a report is made at start and its link printed.
+
+With `--check` it only says whether it could serve.
+"""
 
 import argparse
 from pathlib import Path
@@ -8,7 +11,7 @@ from app.cli.commands import COMMANDS
 from app.errors import ServerFault
 from app.settings import Settings
 from app.store import StoreUnavailable
-from app.web.serve import serve
+from app.web.serve import check, serve
 
 
 def add_parser(commands: Commands) -> None:
@@ -26,14 +29,23 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="log of that dump's run, repeatable",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="serve nothing: end with 0 if the address and the data folder can be had",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Serve until interrupted."""
+    """Serve until interrupted, or say whether it could be done."""
+    settings = with_places(settings, arguments)
     try:
+        if arguments.check:
+            check(settings, host=arguments.host, port=arguments.port)
+            return 0
         serve(
-            with_places(settings, arguments),
+            settings,
             host=arguments.host,
             port=arguments.port,
             sample=arguments.sample,

@@ -1,4 +1,7 @@
-"""Runs the server on an address, and has a sample analysed at start when one is given."""
+"""Runs the server on an address, and has a sample analysed at start when one is given.
+
+Whether it could run is told without running it, too.
+"""
 
 import ipaddress
 import os
@@ -20,6 +23,7 @@ from app.web.sample import place_sample
 
 _GRACE_S = 3
 _KEEP_ALIVE_S = 20
+_PORTS = range(1 << 16)
 
 
 def serve(
@@ -76,6 +80,16 @@ def serve(
         server.run(sockets=[listener])
 
 
+def check(settings: Settings, *, host: str, port: int) -> None:
+    """Take the address and the data folder as `serve` would, and let go of them.
+
+    Raises:
+        UsageError: one of them is in use, or cannot be had.
+    """
+    with _listening(host, port), Store.of(settings):
+        pass
+
+
 class _Server(uvicorn.Server):
     """Tells those who wait inside the application that it is about to end."""
 
@@ -89,16 +103,23 @@ class _Server(uvicorn.Server):
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    # Python's own check of it leaves a socket open.
+    if port not in _PORTS:
+        raise _not_there(host, port, f"a port is a number from 0 to {_PORTS[-1]}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        raise UsageError(
-            f"the server cannot listen there: {_reason(error)}",
-            place=f"{host}:{port}",
-            next_step="Choose another with --port; 0 takes a free one.",
-            code="cannot_listen",
-        ) from error
+    except OSError as error:
+        raise _not_there(host, port, _reason(error)) from error
+
+
+def _not_there(host: str, port: int, reason: str) -> UsageError:
+    return UsageError(
+        f"the server cannot listen there: {reason}",
+        place=f"{host}:{port}",
+        next_step="Choose another with --port; 0 takes a free one.",
+        code="cannot_listen",
+    )
 
 
 def _is_private(host: str) -> bool:
@@ -108,10 +129,11 @@ def _is_private(host: str) -> bool:
         return host == "localhost"
 
 
-def _reason(error: OSError | OverflowError) -> str:
-    # The plain words: `create_server` adds the address to them, which is told already.
-    number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number is not None and number > 0 else str(error)
+def _reason(error: OSError) -> str:
+    # The plain words: `create_server` adds the address to them, which is told already. Those of
+    # names that lead nowhere have numbers of their own, below 0.
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _address_of(listener: socket.socket) -> str:

@@ -210,3 +210,19 @@ def test_a_table_of_80_columns_breaks_no_word(
     assert "baseline" not in printed
     for word in ("all-gather", "resharding", "memory", "1 MiB"):
         assert word in printed
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(None, "No such file or directory"), (b"\xff", "not UTF-8")]
+)
+def test_a_policy_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, told: str
+) -> None:
+    policy = tmp_path / "policy.toml"
+    if content is not None:
+        policy.write_bytes(content)
+    assert main(["policy", "no-such-dump", "--file", str(policy)]) == 3
+    printed = capsys.readouterr().err
+    assert f"{policy}: " in printed
+    assert told in printed
+    assert "Errno" not in printed
