@@ -14,13 +14,15 @@ had been compiled, and the program ran. A loop whose condition reads only what i
 unchanged never ends once it is entered, nor does one whose condition is true for whatever an
 iteration leaves behind; they are named first. Else its collectives may wait for each
 other, and pairs of them that share devices and that nothing but the schedule orders are named. A
-program without any collective cannot wait there. The stacks that Python prints when the time is up
+program without any collective cannot wait there; its loops that no number bounds are named with
+what their conditions ask. The stacks that Python prints when the time is up
 name the line where the main thread stood; where it waited in a library that is not JAX's, the host
 is where to look.
 
 ## What to do
-Get the stacks of all processes while they hang. For a compile that hangs, leave the pass out or
-compile a smaller program. For collectives, compare the dumps of all processes.
+For a loop of unknown length, see that what its condition reads comes to end it. Where the log has
+no stacks, get those of all processes while they hang. For a compile that hangs, leave the pass out
+or compile a smaller program. For collectives, compare the dumps of all processes.
 
 ## Limits
 Only what was dumped is looked at. A dump may have been packed while a compile was running that
@@ -32,7 +34,7 @@ xla/service/dump.cc; xla/service/rendezvous.cc; cpython/Modules/faulthandler.c; 
 openxla/xla#19026.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -47,6 +49,12 @@ from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, 
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
 from app.rules.standing import Standing, Where, standing_of
+from app.rules.unbounded_loops import (
+    UnboundedLoop,
+    conditions_in_words,
+    loops_in_words,
+    unbounded_loops,
+)
 from app.rules.unfinished import is_unfinished
 
 _MOST_PAIRS = 2
@@ -100,6 +108,8 @@ def _with_stacks(found: Finding, standing: Standing) -> Finding:
         found = replace(found, confidence="likely")
     elif found.title.startswith(_HUNG):
         found = replace(found, title=found.title.replace(_HUNG, f"{_HUNG}{at}", 1))
+    # They stand in the log already.
+    others = tuple(one for one in found.workarounds if one != _STACKS)
     is_named = any(culprit.instruction for culprit in found.culprits)
     both = (found.culprits, standing.culprits) if is_named else (standing.culprits, found.culprits)
     return replace(
@@ -107,6 +117,7 @@ def _with_stacks(found: Finding, standing: Standing) -> Finding:
         message=f"{standing.words} {found.message}",
         culprits=(*both[0], *both[1]),
         evidence=(*standing.evidence, *found.evidence),
+        workarounds=others or found.workarounds,
     )
 
 
@@ -232,7 +243,7 @@ def _why_endless(one: EndlessLoop) -> str:
 
 def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Finding:
     count = sum(len(facts.collectives.get(history.id, ())) for history in own)
-    loops: list[Named] = []
+    loops: tuple[UnboundedLoop, ...] = ()
     if where in _ELSEWHERE:
         title, waits = f"{_HUNG} when all of it had been compiled", ""
     elif count:
@@ -242,11 +253,14 @@ def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Find
             "one of them keeps all others waiting."
         )
     else:
-        title = f"{_HUNG} when all of it had been compiled, and it has no collectives"
-        loops = list(_loops_of_any_length(facts, own))
+        loops = unbounded_loops(facts, own)
+        title = _title_without_collectives(loops, where)
         waits = _words_without_collectives(loops, where)
     pairs = [] if where in _ELSEWHERE else list(_pairs(facts, own))
-    named = [*(one for pair in pairs for one in pair), *loops]
+    named = [
+        *(one for pair in pairs for one in pair),
+        *(one for each in loops for one in (each.loop, each.condition)),
+    ]
     ordered = " ".join(
         f"Nothing but the schedule orders {place(first.culprit)} and {place(second.culprit)}, "
         "which share devices."
@@ -263,7 +277,7 @@ def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Find
         ),
         culprits=tuple(one.culprit for one in named),
         evidence=tuple(_evidence(own, named)),
-        workarounds=tuple(_workarounds(has_collectives=count > 0)),
+        workarounds=tuple(_workarounds(loops, where, has_collectives=count > 0)),
         ruled_out=tuple(_ruled_out(own, count)),
         unknown=("what the host did: input, checkpoints and other processes are in no dump",),
         # Both threads are of collectives that wait for each other.
@@ -271,38 +285,26 @@ def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Find
     )
 
 
-def _words_without_collectives(loops: list[Named], where: Where) -> str:
-    loop = ", ".join(place(one.culprit) for one in loops)
-    look_at = [f"{loop}, whose length is known nowhere"] if loops else []
+def _title_without_collectives(loops: Sequence[UnboundedLoop], where: Where) -> str:
+    compiled = f"{_HUNG} when all of it had been compiled"
+    if not loops:
+        return f"{compiled}, and it has no collectives"
+    if where == "program":
+        return f"{compiled}: {loops_in_words(loops)}, may never end"
+    return f"{compiled}: look at the host and at {loops_in_words(loops)}"
+
+
+def _words_without_collectives(loops: Sequence[UnboundedLoop], where: Where) -> str:
+    look_at = [loops_in_words(loops)] if loops else []
     if where == "program":
         look_at = look_at or ["callbacks"]
     else:
         look_at.insert(0, "the host")
-    return (
+    words = (
         "No device waits for another one in these programs: look first at "
         f"{' and at '.join(look_at)}."
     )
-
-
-def _loops_of_any_length(facts: Facts, own: list[ModuleHistory]) -> Iterator[Named]:
-    """The outermost loops that no number bounds, as far as texts tell."""
-    left = _MOST_LOOPS
-    for history in own:
-        last = history.last
-        for one in facts.loops.get(history.id, ()):
-            loop = one.occurrences.get(last.index)
-            if loop is None or loop.parent is not None or loop.trip_count is not None:
-                continue
-            if loop.condition.root.opcode == "constant":
-                # Told as endless, or never entered.
-                continue
-            if not left:
-                return
-            left -= 1
-            yield Named(
-                loop_culprit(history, last, one, role="loop of unknown length"),
-                instruction_evidence(last, loop.computation, loop.instruction),
-            )
+    return " ".join(filter(None, (words, conditions_in_words(loops))))
 
 
 def _pairs(facts: Facts, own: list[ModuleHistory]) -> Iterator[tuple[Named, Named]]:
@@ -344,7 +346,14 @@ def _ruled_out(own: list[ModuleHistory], count: int) -> Iterator[RuledOut]:
         )
 
 
-def _workarounds(*, has_collectives: bool) -> Iterator[Workaround]:
+def _workarounds(
+    loops: Sequence[UnboundedLoop], where: Where, *, has_collectives: bool
+) -> Iterator[Workaround]:
+    if loops:
+        yield Workaround(
+            text="See that what the condition of the loop reads comes to end it: print it in the "
+            "body (jax.debug.print), or let the condition count iterations and stop at a number."
+        )
     yield _STACKS
     if has_collectives:
         yield Workaround(
@@ -352,7 +361,7 @@ def _workarounds(*, has_collectives: bool) -> Iterator[Workaround]:
             "another program never comes to the same collectives."
         )
         yield Workaround(text="Set NCCL_DEBUG=INFO and see which rank begins no collective.")
-    else:
+    elif not (loops and where == "program"):
         yield Workaround(text="Look at what feeds the program: input pipeline, locks, callbacks.")
 
 
