@@ -2,6 +2,7 @@
 /** On the page that asks which reports to compare: offers those that this browser has seen lately. */
 
 import { one } from "./elements.js";
+import { partsOf } from "./landing_row.js";
 import { readSeen } from "./landing_storage.js";
 
 /** @typedef {import("./landing_list.js").Seen} Seen */
@@ -10,12 +11,11 @@ import { readSeen } from "./landing_storage.js";
  * A report, and a button for each side that puts it there.
  * @param {Seen} seen
  */
-function row({ url, name }) {
+function row(seen) {
   const item = document.createElement("li");
-  const link = document.createElement("a");
-  link.href = url;
-  link.textContent = name || "A report";
-  item.append(link, ...["a", "b"].map((side) => chooser(side, url, link.textContent ?? "")));
+  const parts = partsOf(seen);
+  const told = parts.map((part) => part.textContent).join(", ");
+  item.append(...parts, ...["a", "b"].map((side) => chooser(side, seen.url, told)));
   return item;
 }
 

@@ -1,7 +1,10 @@
 // @ts-check
 /** The reports that this browser has seen lately, as a list of values. Pure: knows no storage. */
 
-/** @typedef {{url: string, name: string, when: number}} Seen `when` in milliseconds */
+/**
+ * `dump` is the name of what was sent, which lists of before do not hold; `when` in milliseconds.
+ * @typedef {{url: string, name: string, dump?: string, when: number}} Seen
+ */
 
 export const MOST = 8;
 
@@ -50,6 +53,7 @@ function isSeen(value) {
     value !== null &&
     /^(?:\/[\w.-]+)*\/r\/[\w-]+$/.test(value.url) &&
     typeof value.name === "string" &&
+    ["string", "undefined"].includes(typeof value.dump) &&
     typeof value.when === "number"
   );
 }

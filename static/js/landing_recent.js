@@ -2,6 +2,7 @@
 /** The landing page's list of reports that this browser has seen lately. */
 
 import { one } from "./elements.js";
+import { partsOf } from "./landing_row.js";
 import { readSeen, writeSeen } from "./landing_storage.js";
 
 /** @typedef {import("./landing_list.js").Seen} Seen */
@@ -23,17 +24,8 @@ function show(list) {
 }
 
 /** @param {Seen} seen */
-function row({ url, name, when }) {
+function row(seen) {
   const item = document.createElement("li");
-  const link = document.createElement("a");
-  link.href = url;
-  link.textContent = name || "A report";
-  const time = document.createElement("time");
-  time.dateTime = new Date(when).toISOString();
-  time.textContent = new Date(when).toLocaleString(undefined, {
-    dateStyle: "medium",
-    timeStyle: "short",
-  });
-  item.append(link, time);
+  item.append(...partsOf(seen));
   return item;
 }

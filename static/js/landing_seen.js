@@ -5,4 +5,5 @@ import { withSeen } from "./landing_list.js";
 import { readSeen, writeSeen } from "./landing_storage.js";
 
 const name = document.title.replace(/ - hloscope$/, "");
-writeSeen(withSeen(readSeen(), { url: location.pathname, name, when: Date.now() }));
+const dump = document.querySelector(".input-name")?.textContent?.trim() ?? "";
+writeSeen(withSeen(readSeen(), { url: location.pathname, name, dump, when: Date.now() }));

@@ -27,8 +27,11 @@ test("what is stored is not believed", () => {
   assert.deepEqual(seenFrom(null), []);
   assert.deepEqual(seenFrom("{"), []);
   assert.deepEqual(seenFrom('{"url": "/r/1"}'), []);
-  const odd = [{ url: "javascript:alert(1)", name: "x", when: 1 }, { url: "/r/1" }, null, seen(3)];
+  const script = { url: "javascript:alert(1)", name: "x", when: 1 };
+  const odd = [script, { url: "/r/1" }, { ...seen(4), dump: 4 }, null, seen(3)];
   assert.deepEqual(seenFrom(JSON.stringify(odd)), [seen(3)]);
+  const named = { ...seen(5), dump: "dump.tar.gz" };
+  assert.deepEqual(seenFrom(JSON.stringify([named])), [named]);
 });
 
 test("a pasted text is HLO where it starts as one, else a log", () => {

@@ -1,5 +1,6 @@
 """The page that compares two reports in a real Chromium: it fits, keeps nobody out, takes links."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -64,6 +65,13 @@ def test_reports_seen_in_this_browser_are_offered(
         page.wait_for_function("localStorage.getItem('hloscope.seen')")
     page.goto("/compare")
     expect(page.get_by_role("heading", name="What to do")).to_be_visible()
+    rows = page.locator("[data-seen-list] li")
+    expect(rows).to_have_count(2)
+    for row in (rows.first, rows.last):
+        expect(row.locator(".seen-dump")).to_have_text(re.compile(r"\.tar"))
+        expect(row.locator("time")).to_be_visible()
+        name = row.get_by_role("button", name="As a:").get_attribute("aria-label")
+        assert row.locator(".seen-dump").inner_text() in (name or "")
     page.get_by_role("button", name="As a:").first.click()
     page.get_by_role("button", name="As b:").last.click()
     assert barriers(page) == []
