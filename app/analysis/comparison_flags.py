@@ -6,6 +6,7 @@ adds only on demand and that one side alone has, and are marked so.
 
 from collections.abc import Iterator, Sequence
 
+from app.knowledge.flag_spellings import settings_of, written_name
 from app.knowledge.pass_flags import flags_that_add
 from app.model.comparison import FlagChange, ModulePair
 from app.model.report import Environment
@@ -14,14 +15,23 @@ _ABOUT_DUMPS = "xla_dump_"
 
 
 def stated_flags(a: Environment, b: Environment) -> tuple[FlagChange, ...]:
-    """The flags that differ, where both sides state theirs; by name."""
+    """The flags that differ, where both sides state theirs, in their first spelling; by name."""
     if not (a.flags_from and b.flags_from):
         return ()
+    of_a, of_b = settings_of(a.flags), settings_of(b.flags)
     return tuple(
-        FlagChange(name=name, a=a.flags.get(name), b=b.flags.get(name))
-        for name in sorted(a.flags.keys() | b.flags.keys())
-        if a.flags.get(name) != b.flags.get(name) and not name.startswith(_ABOUT_DUMPS)
+        _stated(name, a, b, FlagChange(name=name, a=of_a.get(name), b=of_b.get(name)))
+        for name in sorted(of_a.keys() | of_b.keys())
+        if of_a.get(name) != of_b.get(name) and not name.startswith(_ABOUT_DUMPS)
     )
+
+
+def _stated(name: str, a: Environment, b: Environment, change: FlagChange) -> FlagChange:
+    """As it is written, where both sides have it under one name."""
+    written = written_name(name, (a.flags, b.flags))
+    if written is None:
+        return change
+    return FlagChange(name=written, a=a.flags.get(written), b=b.flags.get(written))
 
 
 def inferred_flags(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from app import knowledge
 from app.analysis.cost_model import described_device
 from app.analysis.release_evidence import releases_that_fit
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
@@ -19,7 +20,8 @@ def environment_of(
     """Everything that dump, log and user say of the run's surroundings.
 
     A flag given by the user (`flags`) wins over one seen in the log, which wins over
-    `debug_options`; `flags_from` names the places that were used, the strongest last.
+    `debug_options`, in whichever spelling; `flags_from` names the places that were used, the
+    strongest last.
     """
     merged: dict[str, str] = {}
     origins: list[str] = []
@@ -29,7 +31,7 @@ def environment_of(
         ("given by the user", flags),
     ):
         if found:
-            merged.update(found)
+            merged = knowledge.overlaid(merged, found)
             origins.append(origin)
     module = contents.modules[0] if contents and contents.modules else None
     header = module.last.module.header if module else None

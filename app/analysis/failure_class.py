@@ -14,7 +14,7 @@ from dataclasses import replace
 from app.analysis.flag_refusals import PARSER
 from app.analysis.python_frames import died_outside_jax
 from app.ingest.log_shapes import is_unstuck
-from app.knowledge import FailureSign, failure_signs
+from app.knowledge import FailureSign, failure_signs, settings_of
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
@@ -158,7 +158,8 @@ def _of_assertion(texts: Iterable[str]) -> FailureSign | None:
 
 
 def _of_flags(flags: Mapping[str, str]) -> FailureSign | None:
-    set_so = [f"{name}={value}" for name, value in flags.items()]
+    spelt = (*flags.items(), *settings_of(flags).items())
+    set_so = [f"{name}={value}" for name, value in spelt]
     return next(
         (s for s in failure_signs("flag") for flag in set_so if s.words.fullmatch(flag)), None
     )

@@ -24,6 +24,7 @@ from app.analysis.ranks_order import (
     share_devices,
 )
 from app.analysis.ranks_verdict import ranks_verdict
+from app.knowledge.flag_spellings import settings_of, written_name
 from app.model.dump import ModuleHistory, PassDump
 from app.model.ranks import (
     ACROSS_GROUPS,
@@ -303,13 +304,16 @@ def _order(
 
 def _differing_flags(ranks: Sequence[RankFacts]) -> Iterator[RankFlag]:
     stated = [rank for rank in ranks if rank.environment.flags_from]
-    for name in sorted({name for rank in stated for name in rank.environment.flags}):
+    settings = [settings_of(rank.environment.flags) for rank in stated]
+    for name in sorted({name for flags in settings for name in flags}):
         values: dict[str | None, list[int]] = {}
-        for rank in stated:
-            values.setdefault(rank.environment.flags.get(name), []).append(rank.rank)
+        for rank, flags in zip(stated, settings, strict=True):
+            values.setdefault(flags.get(name), []).append(rank.rank)
         if len(values) > 1 and not name.startswith(_ABOUT_DUMPS):
+            written = written_name(name, (rank.environment.flags for rank in stated))
             yield RankFlag(
-                name=name, values=tuple((value, tuple(of)) for value, of in values.items())
+                name=written or name,
+                values=tuple((value, tuple(of)) for value, of in values.items()),
             )
 
 

@@ -27,6 +27,8 @@ def parse_flags(text: str) -> dict[str, str]:
         for part in parts:
             if found := _WORD.fullmatch(part):
                 value = found["value"]
+                # Its place counts, too: a later one under another name wins over it.
+                flags.pop(found["name"], None)
                 flags[found["name"]] = "true" if value is None else value
     return flags
 

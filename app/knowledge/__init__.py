@@ -13,6 +13,17 @@ from app.knowledge.check_sites import (
 from app.knowledge.failure_signs import FailureSign, failure_classes, failure_signs
 from app.knowledge.fixes import Fix, fix_of, fixes, upstream
 from app.knowledge.flag_pairs import FlagPair, nearest_flag, pairs_at_odds
+from app.knowledge.flag_spellings import (
+    as_argument,
+    flag_as_set,
+    newest_spelling,
+    other_names,
+    overlaid,
+    setting,
+    settings_of,
+    spelt_for,
+    words_of,
+)
 from app.knowledge.flags import FlagSpan, flag_known_in, flag_releases
 from app.knowledge.pass_flags import flags_that_add
 from app.knowledge.passes import (
@@ -43,6 +54,7 @@ __all__ = [
     "PassSpan",
     "ReleaseSign",
     "Weight",
+    "as_argument",
     "check_site_lines",
     "condition_digest",
     "failure_classes",
@@ -50,11 +62,15 @@ __all__ = [
     "find_condition",
     "fix_of",
     "fixes",
+    "flag_as_set",
     "flag_known_in",
     "flag_releases",
     "flags_that_add",
     "is_outside_passes",
     "nearest_flag",
+    "newest_spelling",
+    "other_names",
+    "overlaid",
     "pairs_at_odds",
     "pass_releases",
     "passes_of_file",
@@ -66,5 +82,9 @@ __all__ = [
     "release_key",
     "release_signs",
     "releases_of_check",
+    "setting",
+    "settings_of",
+    "spelt_for",
     "upstream",
+    "words_of",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from app.knowledge.flag_spellings import flag_as_set, setting
 from app.knowledge.flags import all_flags
 from app.knowledge.tables import read_rows
 
@@ -21,12 +22,15 @@ class FlagPair:
 
 
 def pairs_at_odds(flags: Mapping[str, str]) -> Iterator[FlagPair]:
-    """The pairs of the table that hold for `flags` (names without dashes to values as written)."""
+    """The pairs of the table that hold for `flags`, in whichever spelling these are.
+
+    `flags` are names without dashes to values as written.
+    """
     for given, other, tells, source in _rows():
         if _holds(given, flags) and (not other or _holds(other, flags)):
             named = [word.lstrip("!").partition("=")[0] for word in (given, other) if word]
-            shown = tuple(f"--{name}={flags[name]}" for name in named if name in flags)
-            yield FlagPair(shown, tells, source)
+            shown = (flag_as_set(flags, name) for name in named)
+            yield FlagPair(tuple(filter(None, shown)), tells, source)
 
 
 def nearest_flag(name: str) -> str | None:
@@ -36,7 +40,7 @@ def nearest_flag(name: str) -> str | None:
 
 def _holds(condition: str, flags: Mapping[str, str]) -> bool:
     name, _, wanted = condition.lstrip("!").partition("=")
-    value = flags.get(name)
+    value = setting(flags, name)
     if condition.startswith("!"):
         return value not in (wanted, "1" if wanted == "true" else wanted)
     if value is None:

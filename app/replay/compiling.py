@@ -22,6 +22,7 @@ from typing import Any
 from app.errors import NotFound
 from app.ingest.conditions import mask
 from app.ingest.log import read_log
+from app.knowledge.flag_spellings import spelt_for
 from app.knowledge.flags import flag_known_in
 from app.model.dump import CheckFailure
 from app.replay.sameness import crash_signature
@@ -171,8 +172,15 @@ def compile_once(
 
 
 def flags_for(release: str, flags: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The flags that `release` knows, without those of places; and the names of unknown ones."""
-    own = {name: value for name, value in flags.items() if not _PLACE.fullmatch(name)}
+    """The flags that `release` knows, as it spells them; and the names of unknown ones.
+
+    Flags of places are left out.
+    """
+    own = dict(
+        spelt_for(release, name, value)
+        for name, value in flags.items()
+        if not _PLACE.fullmatch(name)
+    )
     dropped = tuple(
         name for name in own if not _NAME.fullmatch(name) or flag_known_in(name, release) is False
     )

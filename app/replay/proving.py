@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from app.ingest.flags import parse_flags
+from app.knowledge.flag_spellings import overlaid
 from app.model.report import Finding, Report, RuledOut, Workaround
 from app.replay.bisecting import DISABLED, reproduce
 from app.replay.compiling import Attempt, Kind
@@ -29,7 +30,7 @@ def advised_flags(flags: Flags, advice: Workaround | RuledOut) -> dict[str, str]
     own = parse_flags(" ".join(advice.flags))
     if DISABLED in own and flags.get(DISABLED):
         own[DISABLED] = f"{flags[DISABLED]},{own[DISABLED]}"
-    return {**flags, **own}
+    return overlaid(flags, own)
 
 
 def prove(

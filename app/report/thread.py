@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from app.knowledge.flag_spellings import as_argument
 from app.model.report import Dump, Environment, Failure, Finding, Report
 from app.report.markdown import code, escaped, fenced
 from app.report.verdict import (
@@ -122,7 +123,7 @@ def _environment(environment: Environment) -> str:
 
 def _flags(environment: Environment) -> list[str]:
     return [
-        f"--{name}={value}" if value else f"--{name}"
+        f"--{name}={as_argument(name, value)}" if value else f"--{name}"
         for name, value in environment.flags.items()
         if not _OWN_FLAG.fullmatch(name) and "/" not in value
     ]

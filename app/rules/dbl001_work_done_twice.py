@@ -138,11 +138,12 @@ def _evidence(history: ModuleHistory, repeated: RepeatedWork) -> Iterator[Eviden
 
 def _flags_involved(facts: Facts) -> tuple[str, ...]:
     flags = facts.environment.flags
-    return tuple(
-        f"--{name}={flags[name]}"
-        for name in sorted(flags)
-        if name.startswith("xla_gpu_enable_pipelined_") and flags[name] != "false"
+    written = (
+        knowledge.flag_as_set(flags, name)
+        for name, value in sorted(knowledge.settings_of(flags).items())
+        if name.startswith("xla_gpu_enable_pipelined_") and value != "false"
     )
+    return tuple(filter(None, written))
 
 
 def _workarounds(

@@ -158,7 +158,7 @@ def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Named]:
     ran = any(dump.name.after == _BACKWARD for dump in history.dumps)
     if not is_at_it or ran or not _affected(facts):
         return
-    if facts.environment.flags.get(_PIPELINED) == "false":
+    if knowledge.setting(facts.environment.flags, _PIPELINED) == "false":
         return
     tracked = {
         loop.occurrences[last.index].name: loop

@@ -109,12 +109,25 @@ def _workarounds(refusals: tuple[Refusal, ...]) -> Iterator[Workaround]:
         if refusal.kind == "file":
             yield Workaround(text="Write each flag as --name=value, or name a file that is there.")
         elif refusal.kind == "value":
-            yield Workaround(text=f"Give --{flag} a value of its type, or leave it out.")
+            words = ", ".join(knowledge.words_of(flag))
+            kind = f"one of its words ({words})" if words else "a value of its type"
+            yield Workaround(text=f"Give --{flag} {kind}, or leave it out.")
+        elif others := knowledge.other_names(flag):
+            yield Workaround(text=f"Write {_named(others)} instead: the same under another name.")
         elif near is not None:
             yield Workaround(text=f"Write --{near} if that was meant, else leave --{flag} out.")
         else:
             where = "XLA_FLAGS" if refusal.kind == "unknown" else "the options of the compile"
             yield Workaround(text=f"Leave --{flag} out of {where}.")
+
+
+def _named(flags: tuple[str, ...]) -> str:
+    return " or ".join(_with_words(flag) for flag in flags)
+
+
+def _with_words(flag: str) -> str:
+    words = knowledge.words_of(flag)
+    return f"--{flag}={'|'.join(words)}" if words else f"--{flag}"
 
 
 RULE = Rule(

@@ -9,7 +9,8 @@ A flag without the one it needs does nothing, and some pairs have killed compile
 
 ## How we know
 From the flags of debug_options, the log and the user, laid against tables of flags by release and
-of pairs that were seen to work against each other.
+of pairs that were seen to work against each other. A flag that a release renamed or gave other
+values counts under all its names.
 
 ## What to do
 Set the flag that is missing, or leave one of the two out, for a test.

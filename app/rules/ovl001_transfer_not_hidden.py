@@ -136,11 +136,8 @@ def _evidence(history: ModuleHistory, lost: Sequence[LostOverlap]) -> Iterator[E
 
 def _flags(facts: Facts) -> tuple[str, ...]:
     known = facts.environment.flags
-    return tuple(
-        f"--{name}={known[name]}"
-        for name in (_SCHEDULER, *_PIPELINING.values(), _DOUBLING)
-        if name in known
-    )
+    names = (_SCHEDULER, *_PIPELINING.values(), _DOUBLING)
+    return tuple(filter(None, (knowledge.flag_as_set(known, name) for name in names)))
 
 
 def _workarounds(facts: Facts, lost: Sequence[LostOverlap]) -> Iterator[Workaround]:
@@ -157,7 +154,7 @@ def _workarounds(facts: Facts, lost: Sequence[LostOverlap]) -> Iterator[Workarou
         if in_loops:
             wanted.append(("Let each iteration overlap with the next.", _DOUBLING))
     for text, name in wanted:
-        if flags.get(name) != "true":
+        if knowledge.setting(flags, name) != "true":
             offered = flag_workaround(text, f"--{name}=true", releases)
             if offered is not None:
                 yield offered

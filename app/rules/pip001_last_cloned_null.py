@@ -85,9 +85,8 @@ def _releases(facts: Facts, cause: CheckFailure) -> tuple[str, ...]:
 
 
 def _flags_involved(facts: Facts) -> tuple[str, ...]:
-    flags = facts.environment.flags
-    name = "xla_gpu_enable_pipelined_all_gather"
-    return (f"--{name}={flags[name]}",) if name in flags else ()
+    written = knowledge.flag_as_set(facts.environment.flags, "xla_gpu_enable_pipelined_all_gather")
+    return (written,) if written is not None else ()
 
 
 def _workarounds(loop: Culprit | None, releases: Sequence[str]) -> Iterator[Workaround]:

@@ -30,7 +30,8 @@ def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround
     """Setting `flag` (`--xla_x=value`) as a workaround for those of `releases` that know it.
 
     None when every one of the releases is known not to have the flag: an unknown flag in XLA_FLAGS
-    ends the process. With no releases given, the text names the flag's own range.
+    ends the process. Where all of them have a newer spelling the flag is written so. With no
+    releases given, the text names the flag's own range.
     """
     name = flag.lstrip("-").partition("=")[0]
     if not releases:
@@ -39,7 +40,8 @@ def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround
     knowing = [r for r in releases if knowledge.flag_known_in(name, r) is not False]
     if not knowing:
         return None
-    return Workaround(text=text, flags=(flag,), releases=releases_in_words(knowing))
+    spelt = knowledge.newest_spelling(flag.lstrip("-"), knowing)
+    return Workaround(text=text, flags=(f"--{spelt}",), releases=releases_in_words(knowing))
 
 
 def flag_in_words(flag: str) -> str:
@@ -48,7 +50,9 @@ def flag_in_words(flag: str) -> str:
     if span is not None:
         newest = span.last == knowledge.ALL_RELEASES[-1]
         until = "on" if newest else f"to {span.last}"
-        return f"--{flag} exists from jaxlib {span.first} {until}"
+        others = [f"--{name}" for name in knowledge.other_names(flag.lstrip("-"))]
+        same = f" (another name of it: {', '.join(others)})" if others else ""
+        return f"--{flag} exists from jaxlib {span.first} {until}{same}"
     near = knowledge.nearest_flag(flag)
     if near is None:
         return f"--{flag} is in no known release"

@@ -225,7 +225,10 @@ def _newest(facts: Facts, diagnosis: Diagnosis) -> Iterator[Evidence]:
 def _flags(facts: Facts, story: Story) -> tuple[str, ...]:
     known = facts.environment.flags
     names = (*story.flags, _DISABLED)
-    return tuple(f"--{name}={known[name]}" for name in names if known.get(name))
+    written = (
+        knowledge.flag_as_set(known, name) for name in names if knowledge.setting(known, name)
+    )
+    return tuple(filter(None, written))
 
 
 def _disabled_passes(facts: Facts, diagnosis: Diagnosis) -> str:
@@ -253,9 +256,10 @@ def _workarounds(facts: Facts, diagnosis: Diagnosis, story: Story) -> Iterator[W
 def _is_of_use(facts: Facts, item: Try) -> bool:
     name, _, value = item.flag.lstrip("-").partition("=")
     known = facts.environment.flags
-    if name not in known:
+    setting = knowledge.setting(known, name)
+    if setting is None:
         return not (item.takes_back and facts.environment.flags_from)
-    return known[name] != value
+    return setting != value
 
 
 def _unknown(facts: Facts, diagnosis: Diagnosis, story: Story, *, is_named: bool) -> Iterator[str]:

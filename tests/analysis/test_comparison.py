@@ -80,6 +80,20 @@ def test_stated_flags_need_no_inference_and_leave_dumping_out() -> None:
     ]
 
 
+def test_a_flag_that_two_releases_spell_otherwise_does_not_differ() -> None:
+    old = environment("0.10.2", **{GATHER: "true"})
+    new = environment(
+        "0.12.0", xla_gpu_pipeline_all_gather="COLLECTIVE_PIPELINING_MODE_ON", xla_a="1"
+    )
+    assert [f.name for f in stated_flags(old, new)] == ["xla_a"]
+    off = environment("0.12.0", xla_gpu_pipeline_all_gather="off")
+    assert [(f.name, f.a, f.b) for f in stated_flags(old, off)] == [(GATHER, "true", "false")]
+    assert [(f.name, f.a, f.b) for f in stated_flags(off, environment("0.12.0", xla_b=""))] == [
+        ("xla_b", None, ""),
+        ("xla_gpu_pipeline_all_gather", "off", None),
+    ]
+
+
 LINE = Source(file="/w/step.py", line=7)
 PLACE = InstructionPlace(
     computation="main", instruction="dot.1", opcode="dot", shape="f32[]", source=LINE

@@ -301,3 +301,9 @@ def test_a_target_of_the_dump_that_is_not_read_gives_way_and_is_told(tmp_path: P
     subject = replace(SUBJECT, target="odd", target_name="GPU of theirs")
     found = compile_once(make_toolchain(tmp_path, answers), subject, {}, budget=Budget(wall_s=60))
     assert (found.kind, found.dropped) == (Kind.COMPILES, ("gpu_target_config.pbtxt",))
+
+
+def test_a_flag_of_another_release_is_given_as_this_one_spells_it() -> None:
+    dumped = {"xla_gpu_pipeline_all_gather": "COLLECTIVE_PIPELINING_MODE_ON"}
+    assert flags_for("0.10.2", dumped) == ({"xla_gpu_enable_pipelined_all_gather": "true"}, ())
+    assert flags_for("0.12.0", dumped) == ({"xla_gpu_pipeline_all_gather": "on"}, ())

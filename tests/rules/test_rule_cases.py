@@ -1,14 +1,17 @@
 """Runs the cases of `tests/rules/<rule file>.md` and sees that every rule has enough of them.
 
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
-(`sample NAME`), a log (`log`), that the run hung (an empty `hung`), and what must come out
+(`sample NAME`), a log (`log`), that the run hung (an empty `hung`), that the texts come as an
+archive which ends inside the last of them (an empty `cut`), and what must come out
 (`expect`, TOML): `confidence`, `culprits` as `role | instruction | line in the newest text` in
-order, `ruled_out`, `unknown`, `workarounds` (how many), `releases`, `title`, `says` (words of the
-message), `log_lines` (those cited). `rule = ""` expects silence.
+order, `ruled_out`, `unknown`, `workarounds` (how many), `flags`, `tries` (flags of workarounds),
+`releases`, `title`, `says` (words of the message), `log_lines` (those cited). `rule = ""` expects
+silence.
 Headings start with Fires, Silent or Real dump.
 """
 
 import re
+import tarfile
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +38,7 @@ class Case:
     log: str = ""
     flags: str = ""
     hung: bool = False
+    cut: bool = False
     expect: dict[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -63,6 +67,8 @@ def cases_of(path: Path) -> list[Case]:
                 case.flags = body
             elif kind == "hung":
                 case.hung = True
+            elif kind == "cut":
+                case.cut = True
             elif kind == "expect":
                 case.expect = tomllib.loads(body)
             else:
@@ -94,8 +100,19 @@ def report_of(case: Case, folder: Path) -> Report:
         source.mkdir()
         for name, text in case.texts.items():
             (source / name).write_text(text, "utf-8")
+        source = archive_cut_short(source) if case.cut else source
     question = Question(logs=logs, flags=case.flags, hung=case.hung)
     return examine(source, Settings(), question=question, takes_foreign=True).report
+
+
+def archive_cut_short(source: Path) -> Path:
+    whole = source.with_suffix(".tar")
+    with tarfile.open(whole, "w") as archive:
+        for file in sorted(source.iterdir()):
+            archive.add(file, file.name)
+        last = archive.getmembers()[-1]
+    whole.write_bytes(whole.read_bytes()[: last.offset_data + last.size // 2])
+    return whole
 
 
 def described(finding: Finding, report: Report) -> dict[str, object]:
@@ -117,6 +134,8 @@ def described(finding: Finding, report: Report) -> dict[str, object]:
         "ruled_out": [r.hypothesis for r in finding.ruled_out],
         "unknown": list(finding.unknown),
         "workarounds": len(finding.workarounds),
+        "flags": list(finding.flags),
+        "tries": [flag for workaround in finding.workarounds for flag in workaround.flags],
         "releases": list(report.environment.jaxlib.releases),
         "log_lines": [e.line for e in finding.evidence if e.file == "run.log"],
         "pass": report.failure.pass_ if report.failure else None,
