@@ -8,6 +8,7 @@ from app.cli.analyze import log_of, text_or_file
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json
+from app.cli.output_files import check_outputs
 from app.errors import NotADump, UsageError
 from app.model.ranks import RankComparison
 from app.report.comparison import comparison_sheet
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise NotADump("no such file or folder", place=name, next_step="Check the path.")
     if len(names) < 2:
         raise UsageError("there is nothing to compare with", next_step="Give two dumps or more.")
+    check_outputs(arguments.json)
     found: ComparisonView | RankComparison
     if len(names) > 2 or arguments.rank_pattern is not None:
         numbers = rank_numbers(names, arguments.rank_pattern)

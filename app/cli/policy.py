@@ -7,6 +7,7 @@ from app.analysis.policy_file import read_policy
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.output import console_for_report, write_json, write_output
+from app.cli.output_files import check_outputs
 from app.errors import NotADump, UsageError
 from app.report.comparison_policy import policy_markdown, policy_sheet
 from app.report.comparison_text import print_sheet
@@ -36,6 +37,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Print the table; 1 when a check fails."""
     if arguments.json == arguments.markdown == "-":
         raise UsageError("only one output can go to standard output")
+    check_outputs(arguments.json, arguments.markdown)
     checks = read_policy(_text(arguments.file), arguments.file)
     baseline = Path(arguments.baseline) if arguments.baseline else None
     result = check_policy(Path(arguments.dump), checks, settings, baseline=baseline)

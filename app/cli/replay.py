@@ -11,6 +11,7 @@ from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
 from app.cli.output import console_for_report, write_json, write_output
+from app.cli.output_files import check_outputs
 from app.errors import UsageError
 from app.ingest.flags import parse_flags
 from app.model.codec import report_to_json
@@ -107,6 +108,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _install(root, arguments.install, tpu=arguments.tpu)
     if arguments.path is None:
         raise UsageError("no dump to replay", next_step="hloscope replay DUMP --release R")
+    check_outputs(arguments.json, arguments.html, arguments.markdown)
+    if arguments.reduce:
+        check_outputs(arguments.out)
     # Which release compiles says nothing of the run's.
     question = Question(
         logs=tuple(log_of(name) for name in arguments.log), flags=text_or_file(arguments.flags)

@@ -20,7 +20,7 @@ from app.cli.arguments import Commands
 from app.cli.complaints import complain
 from app.cli.output import console_for_report
 from app.cli.output_files import check_outputs, write_all
-from app.errors import AppError, InputError, UsageError
+from app.errors import AppError, InputError, NotADump, UsageError
 from app.ingest.flags import DumpFlags, with_dump_flags
 from app.ingest.log_frames import TIME_IS_UP
 from app.ingest.source_lines import read_source_lines
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     complain(_ending(end))
     logs = _logs(place, end)
     dump = _dump_left(place)
-    if dump is None and len(logs) == 1 and not _has_log(place):
+    if dump is None and not logs:
         if failed:
             words = "the log is empty" if end.lost else "it printed nothing"
             complain(f"{words}, and XLA left no dump: there is nothing to explain")
@@ -138,10 +138,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
-    """What was printed; of a death by a signal as a shell would have told it."""
-    log = Log(str(place.log), file=place.log)
+    """What was printed, if anything; of a death by a signal as a shell would have told it."""
+    printed = (Log(str(place.log), file=place.log),) if _has_log(place) else ()
     if end.status >= 0 or end.timed_out:
-        return (log,)
+        return printed
     # Two blanks, as a shell has them before what it adds.
     line = f"{_name_of(-end.status)}  (noted by hloscope run: {_word_of(-end.status)})\n"
     try:
@@ -149,8 +149,8 @@ def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
             file.write(line.encode())
     except OSError:
         # The disk is full, but the report shall know.
-        return log, Log("exit", line)
-    return (log,)
+        return *printed, Log("exit", line)
+    return (Log(str(place.log), file=place.log),)
 
 
 def _seconds(text: str) -> float:
@@ -228,7 +228,7 @@ def _explain(
         analysis = _analysis(dump, question, settings)
     except AppError as error:
         complain(f"it cannot be explained: {error}")
-        return dump
+        return None if isinstance(error, NotADump) else dump
     near = [Path.cwd(), *(log.file.parent for log in question.logs if log.file is not None)]
     snippets = read_source_lines(analysis.report, near)
     try:
@@ -261,6 +261,8 @@ def _analysis(dump: Path | None, question: Question, settings: Settings) -> Anal
     try:
         return examine(dump, settings, question=question)
     except InputError as error:
+        if not question.logs:
+            raise
         complain(f"the dump cannot be read, so only the log is explained: {error}")
         return examine(None, settings, question=question)
 
@@ -301,6 +303,8 @@ def _say_where(place: _Place, end: ProgramEnd, dump: Path | None) -> None:
         words.append(str(dump))
     if _has_log(place):
         words += ["--log", str(place.log)]
+    elif dump is None:
+        return
     if end.timed_out:
         words.append("--hung")
     complain(f"kept for another look: {shlex.join(words)}")

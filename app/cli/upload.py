@@ -20,6 +20,7 @@ from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
 from app.cli.output import write_output
+from app.cli.output_files import check_outputs
 from app.cli.remote import Remote
 from app.errors import JobFailed, NotADump, ServerFault, UsageError
 from app.jobs.endings import OWN_FAULTS
@@ -69,7 +70,12 @@ def add_parser(commands: Commands) -> None:
         metavar="S",
         help=f"wait, but no longer (default: {_PATIENCE_S})",
     )
-    parser.add_argument("--share", action="store_true", help="make a copy for others")
+    parser.add_argument(
+        "--share",
+        action="store_true",
+        help="make a copy for others; without a terminal and --json what revokes it is kept in "
+        "a file in this folder",
+    )
     parser.add_argument(
         "--fail-on",
         choices=tuple(AT_OR_ABOVE),
@@ -90,10 +96,59 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError("nothing to send: give a dump, a log, or both")
     remote = Remote(arguments.server, token=arguments.token or settings.upload_token)
     wanted = {form: vars(arguments)[form] for form in _FORMS if vars(arguments)[form]}
+    check_outputs(arguments.json, *wanted.values())
     judges = arguments.fail_on is not None or arguments.timeout is not None
     waits = arguments.wait or arguments.share or judges or bool(wanted)
     arguments.fail_on = arguments.fail_on or "error"
     arguments.timeout = _PATIENCE_S if arguments.timeout is None else arguments.timeout
+    with _place_of_tokens(arguments) as arguments.json:
+        state, shown = _sent(remote, arguments, waits=waits)
+    query = {"root": arguments.root, "fail_on": arguments.fail_on}
+    for form, target in wanted.items():
+        write_output(target, remote.form(shown, _FORMS[form], query))
+    address = remote.full(f"/r/{shown}") if arguments.share else state["url"]
+    taken = "-" in (arguments.json, *wanted.values())
+    print(address, file=sys.stderr if taken else sys.stdout, flush=True)
+    if waits:
+        complain(_found(state))
+    else:
+        complain("it was sent and is being analysed; with --wait its end is told here, too")
+    if "share" in state:
+        how = _how(remote, state["share"], arguments.json)
+        complain(f"the copy ends with its report, or when you revoke it{how}")
+    return int(bool(state.get("failed")))
+
+
+@contextmanager
+def _place_of_tokens(arguments: argparse.Namespace) -> Generator[str | None]:
+    """The file for what the server says: one of its own where a copy's token would be lost.
+
+    It is made before anything is sent, and goes again where nothing came to stand in it.
+    """
+    if arguments.json or not arguments.share or sys.stderr.isatty():
+        yield arguments.json
+        return
+    try:
+        # Nobody else can read what `mkstemp` makes.
+        descriptor, name = tempfile.mkstemp(prefix="hloscope-share-", suffix=".json", dir=".")
+    except OSError as error:
+        raise UsageError(
+            f"the token that revokes the copy cannot be kept in this folder: {error.strerror}",
+            next_step="Name a file for it with --json.",
+        ) from error
+    os.close(descriptor)
+    kept = Path(name)
+    try:
+        yield kept.name
+    finally:
+        if not kept.stat().st_size:
+            kept.unlink()
+
+
+def _sent(
+    remote: Remote, arguments: argparse.Namespace, *, waits: bool
+) -> tuple[dict[str, Any], str]:
+    """What the server said last, and the id of the report, or copy, to be shown."""
     made = _send(remote, arguments)
     report_id, token = str(made["id"]), str(made["delete_token"])
     state = made
@@ -110,19 +165,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.json:
             kept = {**state, "url": remote.full(str(made["url"])), "delete_token": token}
             write_output(arguments.json, msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
-    query = {"root": arguments.root, "fail_on": arguments.fail_on}
-    for form, target in wanted.items():
-        write_output(target, remote.form(shown, _FORMS[form], query))
-    address = remote.full(f"/r/{shown}" if arguments.share else str(made["url"]))
-    taken = "-" in (arguments.json, *wanted.values())
-    print(address, file=sys.stderr if taken else sys.stdout, flush=True)
-    if waits:
-        complain(_found(state))
-    else:
-        complain("it was sent and is being analysed; with --wait its end is told here, too")
-    if "share" in state:
-        complain(f"the copy ends with its report, or when you revoke it{_how(remote, state)}")
-    return int(bool(state.get("failed")))
+    return {**state, "url": remote.full(str(made["url"]))}, shown
 
 
 def _found(state: Mapping[str, Any]) -> str:
@@ -132,15 +175,13 @@ def _found(state: Mapping[str, Any]) -> str:
     return f"{summary['headline']} ({', '.join(counts) or 'no finding'})"
 
 
-def _how(remote: Remote, state: dict[str, Any]) -> str:
+def _how(remote: Remote, share: Mapping[str, Any], kept_in: str | None) -> str:
     """How a copy is revoked; its token is shown to a person alone, for logs of CI are public."""
+    token, told = str(share["delete_token"]), ""
     if not sys.stderr.isatty():
-        return " with the `delete_token` that --json writes"
-    server, revoked = shlex.quote(remote.full("/api/v1/reports")), state["share"]
-    return (
-        f": curl -X DELETE -H 'Authorization: Bearer {revoked['delete_token']}'"
-        f" {server}/{revoked['id']}"
-    )
+        token, told = "TOKEN", f", TOKEN being the `delete_token` of `share` in {kept_in}"
+    address = shlex.quote(remote.full(f"/api/v1/reports/{share['id']}"))
+    return f": curl -X DELETE -H 'Authorization: Bearer {token}' {address}{told}"
 
 
 def _share(remote: Remote, report_id: str, token: str, timeout_s: float) -> dict[str, Any]:
@@ -180,8 +221,24 @@ def _send(remote: Remote, arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.path is not None:
             dump, name = stack.enter_context(_dump(arguments.path))
             files.insert(0, _Part("dump", name, dump))
+        _refuse_empty(files)
         body = _Form(words, files)
         return remote.send({"fail_on": arguments.fail_on}, body, body.length, body.content_type)
+
+
+def _refuse_empty(files: Sequence["_Part"]) -> None:
+    """An empty log beside a dump is told by the report; anything else empty is no input.
+
+    Raises:
+        NotADump: there is nothing in it.
+    """
+    first = files[0]
+    try:
+        is_empty = not any(each.path.stat().st_size for each in files if each.field == first.field)
+    except OSError as error:
+        raise _unreadable(error) from error
+    if is_empty:
+        raise NotADump("there is nothing in it", place=first.name, code="empty")
 
 
 @dataclass(frozen=True, slots=True)

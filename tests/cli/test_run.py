@@ -159,6 +159,24 @@ def test_a_failure_that_leaves_nothing_keeps_its_code(
     assert left_behind(tmp_path) == []
 
 
+def test_a_failure_that_leaves_what_is_no_dump_keeps_its_code(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "notes").write_text("mine")
+    environ = {"XLA_FLAGS": f"--xla_dump_to={own}"}
+    done = ran(tmp_path, "raise SystemExit(7)\n", environ=environ)
+    assert done.code == 7
+    assert "it cannot be explained: own: none of the files is XLA's" in done.err
+    assert "tee run.log" not in done.err
+    assert "another look" not in done.err
+    done = ran(tmp_path, "print('up')\nraise SystemExit(7)\n", environ=environ)
+    assert done.code == 7
+    assert "only the log is explained" in done.err
+    again = look_again(done)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert str(own) not in again.stdout
+
+
 def look_again(done: subprocess.CompletedProcess[str] | Ran) -> subprocess.CompletedProcess[str]:
     """Run the command that was told, as a shell would."""
     told = done.stderr if isinstance(done, subprocess.CompletedProcess) else done.err
