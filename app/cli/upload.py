@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
         epilog="Exit codes: without --wait 0 says that the server has taken what was sent, and "
         "nothing of what was found. With it: 0 nothing at or above --fail-on, 1 findings, 3 "
         "nothing that could be analysed, 5 time-out. Either way: 2 wrong use, 3 what is to be "
-        "sent cannot be read, 4 server or network.",
+        "sent cannot be read or is empty, 4 server or network.",
     )
     parser.add_argument("path", nargs="?", metavar="PATH", help="may be left out with --log")
     parser.add_argument("--server", required=True, metavar="URL")

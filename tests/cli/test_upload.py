@@ -47,8 +47,9 @@ def test_it_prints_the_address_and_keeps_what_the_server_said(
 
 
 def test_a_crash_fails_and_comes_in_every_form(
-    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     sample = load_sample("pipeliner_crash")
     forms = ("html", "markdown", "thread", "sarif", "junit", "github", "gitlab")
     targets = [word for form in forms for word in (f"--{form}", str(tmp_path / form))]
@@ -97,6 +98,7 @@ def test_standard_output_is_one_thing(
 def test_how_it_goes_on_is_told_beside_the_address(
     server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     dump = tmp_path / "dump.tar.gz"
     dump.write_bytes(small_dump())
     assert upload(server, str(dump)) == 0
@@ -104,8 +106,12 @@ def test_how_it_goes_on_is_told_beside_the_address(
     assert upload(server, str(dump), "--share") == 0
     unseen = capsys.readouterr().err
     assert "did not reach its end in this dump (1 note)" in unseen
-    assert "--json" in unseen
-    assert "Bearer" not in unseen
+    [kept] = tmp_path.glob("hloscope-share-*.json")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    token = json.loads(kept.read_text())["share"]["delete_token"]
+    assert kept.name in unseen
+    assert token not in unseen
+    assert "Bearer TOKEN" in unseen
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert upload(server, str(dump), "--share") == 0
     said = capsys.readouterr()
@@ -142,7 +148,11 @@ def test_whatever_needs_the_end_waits_for_it(
     [
         ([], 2, "nothing to send"),
         (["nowhere.tar"], 3, "cannot read"),
+        (["{empty}"], 3, "there is nothing in it"),
+        (["{empty}", "--log", "{words}"], 3, "there is nothing in it"),
+        (["--log", "{empty}"], 3, "there is nothing in it"),
         (["{words}", "--share"], 3, "neither an archive nor a text"),
+        (["{words}", "--share", "--server", "http://127.0.0.1:9"], 4, "cannot be reached"),
         (["{words}", "--wait"], 3, "neither an archive nor a text"),
         (["{words}", "--fail-on", "never"], 3, "neither an archive nor a text"),
         (["{photos}", "--wait", "--fail-on", "never"], 3, "none of the files is XLA's"),
@@ -157,18 +167,36 @@ def test_what_goes_wrong_is_told(
     server: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     words: list[str],
     code: int,
     complaint: str,
 ) -> None:
     (tmp_path / "dump.tar.gz").write_bytes(small_dump())
     (tmp_path / "words.txt").write_text("just some words")
+    (tmp_path / "empty.txt").touch()
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").write_bytes(b"\xff\xd8\xff")
-    names = {"dump": "dump.tar.gz", "words": "words.txt", "photos": "photos"}
+    names = {"dump": "dump.tar.gz", "words": "words.txt", "empty": "empty.txt", "photos": "photos"}
     places = {name: tmp_path / file for name, file in names.items()}
+    monkeypatch.chdir(tmp_path)
     assert upload(server, *(word.format(**places) for word in words)) == code
     assert complaint in capsys.readouterr().err
+
+
+def test_a_copy_is_not_made_where_its_token_cannot_be_kept(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = tmp_path / "dump.tar.gz"
+    dump.write_bytes(small_dump())
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert upload(server, str(dump), "--share") == 2
+    told = capsys.readouterr()
+    assert not told.out
+    assert "--json" in told.err
 
 
 class Elsewhere(http.server.BaseHTTPRequestHandler):
