@@ -154,7 +154,7 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
 
 
 def cut_text(report: Report) -> str:
-    """`the archive breaks off: 41 of at least 41 texts`; "" for an input that is whole."""
+    """`the archive breaks off: 41 texts read`; "" for an input that is whole."""
     cut = [skipped for skipped in report.coverage.skipped if skipped.code == "truncated"]
     if not cut:
         return ""
@@ -164,7 +164,7 @@ def cut_text(report: Report) -> str:
     )
     read = sum(len(module.dumps) for module in report.modules)
     what = "the archive" if whole else "a file"
-    return f"{what} breaks off: {read:,} of at least {counted(read, 'text')}"
+    return f"{what} breaks off: {counted(read, 'text')} read"
 
 
 def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:

@@ -65,10 +65,8 @@ def cases_of(path: Path) -> list[Case]:
                 case.log = body
             elif kind == "flags":
                 case.flags = body
-            elif kind == "hung":
-                case.hung = True
-            elif kind == "cut":
-                case.cut = True
+            elif kind in ("hung", "cut"):
+                setattr(case, kind, True)
             elif kind == "expect":
                 case.expect = tomllib.loads(body)
             else:
@@ -110,6 +108,7 @@ def archive_cut_short(source: Path) -> Path:
     with tarfile.open(whole, "w") as archive:
         for file in sorted(source.iterdir()):
             archive.add(file, file.name)
+    with tarfile.open(whole) as archive:
         last = archive.getmembers()[-1]
     whole.write_bytes(whole.read_bytes()[: last.offset_data + last.size // 2])
     return whole
