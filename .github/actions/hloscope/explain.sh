@@ -4,7 +4,7 @@
 set -euo pipefail
 
 out=$RUNNER_TEMP/hloscope-report
-mkdir -p "$out"
+mkdir -p -m 700 "$out"
 said=(--fail-on "$FAIL_ON" --root "$ROOT"
     --sarif "$out/hloscope.sarif" --markdown "$out/summary.md" --github "$out/annotations")
 [ -z "$LOG" ] || said+=(--log "$LOG")
@@ -16,8 +16,10 @@ code=0
 if [ -z "$SERVER" ]; then
     hloscope analyze "${said[@]}" || code=$?
 else
-    # The copy made for others: the log of a job may be public.
-    said+=(--server "$SERVER" --share --commit "$COMMIT" --run-url "$RUN_URL")
+    # The copy made for others: the log of a job may be public. What revokes it stays off the
+    # working folder, which later steps may publish.
+    said+=(--server "$SERVER" --share --json "$out/upload.json")
+    said+=(--commit "$COMMIT" --run-url "$RUN_URL")
     [ -z "$LABEL" ] || said+=("--label=$LABEL")
     HLOSCOPE_UPLOAD_TOKEN=$TOKEN hloscope upload "${said[@]}" >"$out/url" || code=$?
 fi
