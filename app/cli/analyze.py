@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     )
     with _source(arguments.path) as source:
         name = "stdin" if arguments.path == "-" else ""
-        with _log_told_apart(arguments.path):
+        with _log_told_apart(arguments.path, arguments.log):
             analysis = examine(source, settings, question=question, name=name)
         near = [source.parent] if source is not None and arguments.path != "-" else []
     report = analysis.report
@@ -153,12 +153,12 @@ def exit_code(report: Report, *, fail_on: str, strict: bool) -> int:
 
 
 @contextmanager
-def _log_told_apart(path: str | None) -> Generator[None]:
-    """Say how the file `path` is given as a log where it is refused as a dump."""
+def _log_told_apart(path: str | None, logs: Sequence[str]) -> Generator[None]:
+    """Say how the file `path` is given as a log where it, and none of `logs`, is refused."""
     try:
         yield
     except NotADump as error:
-        if error.code != NotADump.default_code or path in (None, "-"):
+        if error.code != NotADump.default_code or path in (None, "-") or error.place in logs:
             raise
         command = f"hloscope analyze --log {shlex.quote(str(path))}"
         raise NotADump(

@@ -1,14 +1,49 @@
 """What several commands need of argparse, whose own type for sub-commands is private."""
 
 import argparse
-from collections.abc import Sequence
+import difflib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from app.settings import Settings
 
 _TAKE_FLAGS = frozenset({"--flags", "--flags-a", "--flags-b"})
+
+
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from ([^()]*)\)")
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+
+# Of two words that share 70 % of their letters one is probably the other mistyped.
+_LIKENESS = 0.7
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, of all or of one command, that refuses by itself and says what may be meant."""
+
+    def parse_known_args(self, *args: Any, **named: Any) -> Any:
+        """As argparse does; what a command does not know is refused with that command's usage."""
+        found, unknown = super().parse_known_args(*args, **named)
+        if unknown:
+            known = _OPTION.findall(self.format_usage())
+            words = (word.partition("=")[0] for word in unknown if word.startswith("-"))
+            meant = _meant(words, known)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """As argparse does; a word that none of the choices is like gets no proposal."""
+        if choice := _CHOICE.search(message):
+            message += _meant([choice[1]], re.findall(r"[\w-]+", choice[2]))
+        super().error(message)
+
+
+def _meant(words: Iterable[str], known: Sequence[str]) -> str:
+    found = [difflib.get_close_matches(word, known, n=1, cutoff=_LIKENESS) for word in words]
+    names = ", ".join(dict.fromkeys(name for names in found for name in names))
+    return f"; did you mean {names}?" if names else ""
 
 
 class Commands(Protocol):
@@ -17,6 +52,17 @@ class Commands(Protocol):
     def add_parser(self, name: str, **kwargs: Any) -> argparse.ArgumentParser:
         """A parser for the command `name`; keywords as `argparse.ArgumentParser` takes them."""
         ...
+
+
+def seconds(text: str) -> float:
+    """The value of an option that takes a time; argparse tells what is wrong with it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds, more than 0")
+    return value
 
 
 def add_place_options(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
 from typing import Protocol, cast
 
-from app.cli.arguments import Commands, with_flags_attached
+from app.cli.arguments import Commands, Parser, with_flags_attached
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
 from app.errors import (
@@ -46,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Its modules take a second to import, which may be interrupted like all the rest.
         parser = build_parser(next((word for word in words if not word.startswith("-")), ""))
         arguments = parser.parse_args(words)
+        if arguments.command is None:
+            parser.print_help(sys.stderr)
+            return 2
         act: Run = arguments.run
         return act(arguments, settings_from_environment())
     except BadSetting as error:
@@ -70,7 +73,7 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     Where the word `chosen` is known, no command but that is imported; the others then have nothing
     but their line in the list of all.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hloscope",
         description="Reads an XLA dump and the log of the failed run, and says what happened.",
         epilog="Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 wrong use, 3 input not "
@@ -79,7 +82,7 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     )
     version = f"hloscope {metadata.version('hloscope')}"
     parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, words in COMMANDS.items():
         if chosen in (None, name):
             cast(_Command, import_module(f"app.cli.{name}")).add_parser(commands)

@@ -102,6 +102,48 @@ def test_a_log_in_the_place_of_the_dump_is_told(
     assert f"hloscope analyze --log '{log}'" in capsys.readouterr().err
 
 
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    told = capsys.readouterr()
+    assert not told.out
+    assert all(f"    {name} " in told.err for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "meant"),
+    [
+        ("anlyze x", "hloscope [", "did you mean analyze?"),
+        ("--verison", "hloscope [", "did you mean --version?"),
+        ("run --tiemout 3 -- true", "hloscope run [", "did you mean --timeout?"),
+        ("analyze x --jsno=a", "hloscope analyze [", "did you mean --json?"),
+        ("analyze x --fail-on erorr", "hloscope analyze [", "did you mean error?"),
+        ("analyze --frobnicate", "hloscope analyze [", "unrecognized arguments: --frobnicate\n"),
+        ("rules x y", "hloscope rules [", "unrecognized arguments: x y\n"),
+    ],
+)
+def test_a_mistyped_word_is_told_with_what_is_known(
+    words: str, usage: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"usage: {usage}")
+    assert told.endswith((meant, f"{meant}\n"))
+
+
+def test_a_log_that_is_not_there_is_not_taken_for_the_dump(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "module.txt"
+    text.write_text("HloModule m\n\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n")
+    log = tmp_path / "nope.log"
+    assert main(["analyze", str(text), "--log", str(log)]) == 3
+    told = capsys.readouterr().err
+    assert f"{log}: cannot read" in told
+    assert "--log" not in told
+
+
 def test_an_empty_log_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "empty.log"
     log.touch()
