@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.cli.analyze import log_of, text_or_file
-from app.cli.arguments import Commands
+from app.cli.arguments import Commands, seconds
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
 from app.cli.output import console_for_report, write_json, write_output
@@ -74,14 +74,14 @@ def add_parser(commands: Commands) -> None:
     limits = parser.add_argument_group("limits")
     limits.add_argument(
         "--budget",
-        type=_seconds,
+        type=seconds,
         default=600.0,
         metavar="SECONDS",
         help="begin no compile after this time (default: 600)",
     )
     limits.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         default=300.0,
         metavar="SECONDS",
         help="end a compile after this time (default: 300)",
@@ -337,10 +337,3 @@ def _safe(text: str) -> str:
 def _dashed(words: str) -> str:
     # A word that starts with dashes would be an option of ours.
     return " ".join(word if word.startswith("-") else f"--{word}" for word in words.split())
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be more than 0")
-    return value

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.cli.arguments import Commands
+from app.cli.arguments import Commands, seconds
 from app.cli.complaints import complain
 from app.cli.output import console_for_report
 from app.cli.output_files import check_outputs, write_all
@@ -66,7 +66,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--keep", metavar="DIR", help="keep the dump and the log there")
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="end the program after this time, exit with 5 and explain the hang, with the stacks "
         "of Python",
@@ -151,13 +151,6 @@ def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
         # The disk is full, but the report shall know.
         return *printed, Log("exit", line)
     return (Log(str(place.log), file=place.log),)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be more than 0")
-    return value
 
 
 def _given_flags(environ: Mapping[str, str]) -> str:
