@@ -7,11 +7,15 @@ enter. What cannot be known (no buffer assignment, no loop at that line) is `unk
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+import msgspec
+
 from app.analysis.comparison import Analysed
 from app.analysis.comparison_amounts import pair_loops
 from app.analysis.comparison_places import line_text
+from app.analysis.opcodes import base_opcode
 from app.analysis.policy_figures import MOST_PLACES, Subject, figure_of, is_at
 from app.analysis.policy_file import UNITS, Check, Lines
+from app.analysis.policy_lines import lines_in_words, lines_not_found
 from app.analysis.policy_reshardings import FoundResharding, reshardings_of
 from app.model.comparison import Unit
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow, PolicyVerdict
@@ -28,7 +32,7 @@ def hold_against(
     checks: Sequence[Check], dump: Analysed, tool: Tool, *, baseline: Analysed | None = None
 ) -> PolicyResult:
     """Each check on each module and loop that it names."""
-    rows = tuple(row for check in checks for row in _rows(check, dump, baseline))
+    rows = tuple(row for check in checks for row in _told_rows(check, dump, baseline))
     return PolicyResult(
         tool=tool,
         passed=not any(_is_failure(row) for row in rows),
@@ -46,6 +50,19 @@ def _unfinished(rows: Sequence[PolicyRow], report: Report) -> tuple[str, ...]:
 
 def _is_failure(row: PolicyRow) -> bool:
     return row.verdict == "fail" or (row.verdict == "unknown" and not row.optional)
+
+
+def _told_rows(check: Check, dump: Analysed, baseline: Analysed | None) -> Iterator[PolicyRow]:
+    """The rows of a check; none passes because its lines are no lines of the program."""
+    absent = lines_not_found(check.lines, dump)
+    for row in _rows(check, dump, baseline):
+        if absent and row.verdict == "pass":
+            said = "no text has" if dump.histories else "the report names"
+            none = "an" if dump.histories else "no"
+            why = f"{said} {none} instruction of {lines_in_words(absent)}"
+            yield msgspec.structs.replace(row, verdict="unknown", why=why)
+        else:
+            yield row
 
 
 def _rows(check: Check, dump: Analysed, baseline: Analysed | None) -> Iterator[PolicyRow]:
@@ -227,7 +244,7 @@ def _resharding_row(check: Check, dump: Analysed, module: Module) -> PolicyRow:
     found = [
         each
         for each in reshardings_of(history)
-        if (check.opcode is None or fnmatchcase(each.opcode, check.opcode))
+        if (check.opcode is None or fnmatchcase(base_opcode(each.opcode) or "", check.opcode))
         and (not check.lines or any(is_at(check.lines, source) for source in each.sources))
     ]
     return _row(

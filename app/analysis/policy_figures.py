@@ -97,11 +97,12 @@ def is_at(lines: Sequence[Lines], source: Source | None) -> bool:
     if source is None:
         return False
     calls = [(source.file, source.line), *((f.file, f.line) for f in source.frames)]
-    return any(
-        _is_file(wanted.file, file) and wanted.first <= line <= wanted.last
-        for wanted in lines
-        for file, line in calls
-    )
+    return any(holds_line(wanted, file, line) for wanted in lines for file, line in calls)
+
+
+def holds_line(wanted: Lines, file: str, line: int) -> bool:
+    """Whether a line is one of these; a file is known by the end of its path."""
+    return wanted.first <= line <= wanted.last and _is_file(wanted.file, file)
 
 
 def _is_file(wanted: str, file: str) -> bool:

@@ -9,8 +9,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Literal, cast
 
+from app.analysis.opcodes import COLLECTIVES
 from app.errors import UsageError
 from app.model.comparison import Unit
 
@@ -186,6 +188,7 @@ def _check(defaults: Mapping[str, object], entry: object, place: str) -> Check:
     )
     if complaint := _complaint(check):
         raise UsageError(complaint, place=place)
+    _refuse_no_collective(check.opcode, place)
     return check if check.name else _named(check)
 
 
@@ -233,6 +236,19 @@ def _refuse_others(given: Mapping[str, object], keys: tuple[str, ...], place: st
                 place=place,
                 next_step=f"Did you mean `{near[0]}`?" if near else f"Known: {', '.join(keys)}.",
             )
+
+
+def _refuse_no_collective(pattern: str | None, place: str) -> None:
+    """A pattern that fits no collective would count nothing for ever."""
+    if pattern is None or any(fnmatchcase(opcode, pattern) for opcode in COLLECTIVES):
+        return
+    known = sorted(COLLECTIVES)
+    near = difflib.get_close_matches(pattern, known, n=1)
+    raise UsageError(
+        f"`opcode` {pattern!r} is no collective",
+        place=place,
+        next_step=f"Did you mean `{near[0]}`?" if near else f"Known: {', '.join(known)}.",
+    )
 
 
 class _Reader:

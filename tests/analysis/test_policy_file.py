@@ -59,6 +59,9 @@ def test_a_policy_says_limits_and_expectations() -> None:
         ('[[check]]\nmeasure = "trip_count"\nmin = 1', "say which"),
         ('[[check]]\nmeasure = "flops"\nloop = "a"\nmax = 1', "not known by loop"),
         ('[[check]]\nmeasure = "copies"\nopcode = "copy"\nmax = 1', "narrow collectives"),
+        ('[[check]]\nmeasure = "collectives"\nopcode = "all-gathr"\nmax = 1', "`all-gather`?"),
+        ('[[check]]\nmeasure = "collectives"\nopcode = "dot"\nmax = 1', "Known: all-gather,"),
+        ('[[check]]\nexpect = "no_resharding"\nopcode = "all-gathr*"', "Did you mean `all-gather`"),
         ('[[check]]\nmeasure = "beauty"\nmax = 1', "must be one of"),
         ('[[check]]\nmeasure = "copies"\nmax = "12 GiB"', "`max` must be a number"),
         ('[[check]]\nmeasure = "peak_memory"\nmax = "a lot"', "or a size such as"),
@@ -75,6 +78,14 @@ def test_nonsense_is_refused_with_its_place(text: str, complaint: str) -> None:
         read_policy(text, "p.toml")
     assert complaint in str(refused.value)
     assert refused.value.place.startswith("p.toml")
+
+
+@pytest.mark.parametrize("opcode", ["all-*", "collective-permute", "*", "send"])
+def test_patterns_of_opcodes_fit_some_collective(opcode: str) -> None:
+    (check,) = read_policy(
+        f'[[check]]\nmeasure = "collectives"\nopcode = "{opcode}"\nmax = 1', "p.toml"
+    )
+    assert check.opcode == opcode
 
 
 def test_a_check_is_named_after_what_it_says_with_names_as_they_are() -> None:

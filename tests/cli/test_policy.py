@@ -84,8 +84,39 @@ def test_the_table_says_pass_or_fail_first(
 
 
 def test_lines_that_are_not_named_may_reshard(resharded: Path, policy: Policy) -> None:
-    text = '[[check]]\nexpect = "no_resharding"\nlines = ["step.py:15-18", "other.py"]'
+    text = '[[check]]\nexpect = "no_resharding"\nlines = ["step.py:15-18"]'
     assert policy(text, resharded, code=0)["rows"][0]["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "absent"),
+    [
+        ('["nofile.py:3-9"]', "nofile.py:3-9"),
+        ('["step.py", "other.py"]', "other.py"),
+        ('["step.py:7000"]', "step.py:7000"),
+    ],
+)
+@pytest.mark.parametrize("what", ['expect = "no_resharding"', 'measure = "collectives"\nmax = 99'])
+def test_lines_that_no_text_has_are_unknown(
+    what: str, lines: str, absent: str, step: Path, policy: Policy
+) -> None:
+    (row,) = policy(f"[[check]]\n{what}\nlines = {lines}", step, code=1)["rows"]
+    assert row["verdict"] == "unknown"
+    assert row["why"] == f"no text has an instruction of {absent}"
+    optional = f"[[check]]\n{what}\nlines = {lines}\noptional = true"
+    assert policy(optional, step, code=0)["passed"]
+
+
+def test_of_a_report_the_lines_that_it_names_are_known(
+    step: Path, tmp_path: Path, policy: Policy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert main(["analyze", str(step), "--json", str(report), "--fail-on", "never"]) == 0
+    capsys.readouterr()
+    text = '[[check]]\nmeasure = "collectives"\nmax = 99\nlines = ["%s"]'
+    assert policy(text % "step.py", report, code=0)["passed"]
+    (row,) = policy(text % "nofile.py", report, code=1)["rows"]
+    assert row["why"] == "the report names no instruction of nofile.py"
 
 
 def test_more_than_the_baseline_fails(step: Path, resharded: Path, policy: Policy) -> None:
