@@ -19,7 +19,7 @@ from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
 
 # Failures of a run that had compiled; no module was in the compiler's hands.
-_RUNTIME_KINDS = frozenset({"rendezvous", "nccl", "python"})
+_RUNTIME_KINDS = frozenset({"rendezvous", "nccl"})
 
 
 # xla/hlo/ir/hlo_computation.cc, Accept; the passes before it order instructions without this check.
@@ -125,13 +125,18 @@ def _copy_of(module: ModuleHistory, modules: Sequence[ModuleHistory]) -> ModuleH
     return module if module.complete or not copies else copies[-1]
 
 
+def is_raised_by_python(cause: CheckFailure) -> bool:
+    """Whether a failure is an exception of Python that no C++ library threw, as far as it says."""
+    return cause.kind == "python" and _FROM_CPP.search(cause.text, 0, 400) is None
+
+
 def _is_of_the_run(cause: CheckFailure) -> bool:
     """Whether a failure is one of a program that had been compiled.
 
     An exception of the C++ library that Python raises on came out of the compiler.
     """
-    if cause.kind == "python" and _FROM_CPP.search(cause.text, 0, 400):
-        return False
+    if cause.kind == "python":
+        return is_raised_by_python(cause)
     return cause.kind in _RUNTIME_KINDS
 
 

@@ -25,7 +25,12 @@ from app.report.program_facts import (
 )
 from app.report.terminal_columns import table_of
 from app.report.terminal_memory import print_memory
-from app.report.verdict import main_module, releases_text, target_text
+from app.report.verdict import (
+    is_beside_the_failure,
+    main_module,
+    releases_text,
+    target_text,
+)
 from app.report.wording import (
     counted,
     counts_text,
@@ -46,7 +51,8 @@ def print_tables(report: Report, console: Console) -> None:
     _print_loops(report, console)
     _print_collectives(report, console)
     module = main_module(report)
-    print_memory(report, module, console)
+    if not is_beside_the_failure(report, module):
+        print_memory(report, module, console)
     if module is not None:
         _print_passes(module, report.loops, console)
     _print_environment(report, module, console)

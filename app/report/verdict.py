@@ -73,7 +73,7 @@ def verdict_of(report: Report) -> Verdict:
             lead=_others(findings),
             confidence=leading.confidence,
             facts=_facts(report, leading),
-            statement=failure.text if failure else None,
+            statement=_statement(report, leading.title),
             flags=_flags_to_try(leading),
         )
     if failure is not None:
@@ -89,6 +89,23 @@ def verdict_of(report: Report) -> Verdict:
         headline="No known fault was found" if report.modules else "Nothing was found to judge",
         lead=_what_was_read(report),
         facts=_facts(report, None),
+    )
+
+
+def _statement(report: Report, headline: str) -> str | None:
+    """What the log said, where the headline does not have all of it."""
+    text = report.failure.text if report.failure else None
+    return None if text is None or " ".join(text.split()) in headline else text
+
+
+def is_beside_the_failure(report: Report, module: Module | None) -> bool:
+    """Whether an exception of Python ended the run, which tells nothing of this module."""
+    failure = report.failure
+    return (
+        failure is not None
+        and failure.kind == "python"
+        and module is not None
+        and module.id != failure.module
     )
 
 
@@ -141,16 +158,21 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
             ("Overlap", overlap_text(report, module)),
         )
         facts += [(label, value) for label, value in program if value]
-    told = (
-        ("Memory", memory_text(report, module)),
-        ("Device", device_text(environment.device)),
-        ("Source lines", sources_text(module)),
-    )
-    facts += [(label, value) for label, value in told if value]
+    facts += [(label, value) for label, value in _figures(report, module) if value]
     if finding is not None:
         first = ((_FIRST_STEP, _first_step(finding)), (TRY, " ".join(_flags_to_try(finding))))
         facts += [(label, value) for label, value in first if value]
     return tuple(facts)
+
+
+def _figures(report: Report, module: Module | None) -> tuple[tuple[str, str], ...]:
+    if is_beside_the_failure(report, module):
+        return ()
+    return (
+        ("Memory", memory_text(report, module)),
+        ("Device", device_text(report.environment.device)),
+        ("Source lines", sources_text(module)),
+    )
 
 
 def cut_text(report: Report) -> str:

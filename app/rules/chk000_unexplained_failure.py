@@ -13,15 +13,18 @@ The failure is quoted from the log. The pass is weighed from the log's own words
 frames and the newest text, and says how sure it is. Instructions that the message names are looked
 up in the dump. Where it names none, candidates are ranked: what the newest text holds and the text
 before does not, first where the pass at hand works on it; then what that pass works on; the largest
-values first. The newest changes are those of the last three texts, by opcode.
+values first. The newest changes are those of the last three texts, by opcode. Where Python raised
+the exception, its message is the cause as far as the log has it; named are the line of the program
+that it came out of and those that called that line.
 
 ## What to do
 Try the pass switched off (`--xla_disable_hlo_passes=`), a neighbouring release, and send the report
-upstream, with the files that it lists.
+upstream, with the files that it lists. Of an exception of Python, look at the lines named.
 
 ## Limits
-It does not know the cause. The instructions named are candidates, never more than possible where
-the message does not name them. What was renamed counts as new.
+It does not know the cause of what is no exception of Python. The instructions named are
+candidates, never more than possible where the message does not name them. What was renamed counts
+as new.
 
 ## Sources
 xla/service/hlo_pass_pipeline.cc (which passes leave a text), xla/service/dump.cc (file names).
@@ -31,8 +34,9 @@ from collections.abc import Iterable, Iterator
 
 from app import knowledge
 from app.analysis.flag_refusals import PARSER
-from app.analysis.python_frames import died_outside_jax, own_frame, place_of
-from app.model.dump import CheckFailure
+from app.analysis.locate import is_raised_by_python
+from app.analysis.python_frames import died_outside_jax, is_installed, own_frame, place_of
+from app.model.dump import CheckFailure, PythonFrame
 from app.model.facts import Facts
 from app.model.report import Confidence, Failure, Finding, Workaround
 from app.rules.candidates import (
@@ -44,6 +48,8 @@ from app.rules.candidates import (
 )
 from app.rules.citing import (
     cut_at_word,
+    frame_evidence,
+    line_culprit,
     log_evidence,
     other_thread_in_words,
     own_line,
@@ -56,6 +62,10 @@ from app.rules.releases import releases_in_words
 
 _KILLED = "signal::SIGKILL"
 _TITLE = 120
+_MOST_CALLERS = 2
+_OF_PYTHON = (
+    "Python raised the exception, not the compiler; its message is what the log says of the cause."
+)
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -66,19 +76,30 @@ def check(facts: Facts) -> Iterable[Finding]:
     named = named_instructions(facts, [cause.text])
     candidates = named or _candidates(facts, failure)
     own = own_line(cause)
+    callers = _callers(cause) if is_raised_by_python(cause) else ()
     yield Finding(
         rule=RULE.code,
         class_="unknown",
         severity="error",
-        confidence=_confidence(failure, named),
+        confidence=_confidence(cause, failure, named),
         title=_title(failure),
         message=" ".join(
-            (*_of_the_stack(cause), _message(facts, failure, named, candidates)),
+            (
+                *_of_the_stack(cause, callers),
+                _OF_PYTHON
+                if is_raised_by_python(cause)
+                else _message(facts, failure, named, candidates),
+            ),
         ),
-        culprits=(*(c.culprit for c in candidates), *((own,) if own is not None else ())),
+        culprits=(
+            *(c.culprit for c in candidates),
+            *((own,) if own is not None else ()),
+            *(line_culprit(frame, role="line that called it") for frame in callers),
+        ),
         evidence=(
             log_evidence(cause),
             *stack_evidence(cause),
+            *(frame_evidence(cause.log, frame) for frame in callers),
             *(c.evidence for c in candidates if c.evidence is not None),
             *(change_evidence(facts.failing) if facts.failing else ()),
         ),
@@ -87,7 +108,13 @@ def check(facts: Facts) -> Iterable[Finding]:
     )
 
 
-def _of_the_stack(cause: CheckFailure) -> Iterator[str]:
+def _callers(cause: CheckFailure) -> tuple[PythonFrame, ...]:
+    """The program's own lines that led to the innermost one, nearest first."""
+    own = {(frame.file, frame.line): frame for frame in cause.frames if not is_installed(frame)}
+    return tuple(own.values())[1 : 1 + _MOST_CALLERS]
+
+
+def _of_the_stack(cause: CheckFailure, callers: tuple[PythonFrame, ...]) -> Iterator[str]:
     """What the Python stack in the log says of where to look."""
     own = own_frame(cause)
     if told := other_thread_in_words(cause):
@@ -102,7 +129,8 @@ def _of_the_stack(cause: CheckFailure) -> Iterator[str]:
             "there first. A compiled function that is called there leaves no frame of its own."
         )
     elif own is not None and cause.kind == "python":
-        yield f"The traceback's innermost line of the program's own is {place_of(own)}."
+        led = f", called from {' and '.join(map(place_of, callers))}" if callers else ""
+        yield f"The traceback's innermost line of the program's own is {place_of(own)}{led}."
     elif own is not None:
         yield (
             f"The program's own line in the Python stack is {place_of(own)}; devices and compilers "
@@ -118,7 +146,10 @@ def _candidates(facts: Facts, failure: Failure) -> tuple[Named, ...]:
     return ranked_candidates(facts, history, failure.pass_)
 
 
-def _confidence(failure: Failure, named: tuple[Named, ...]) -> Confidence:
+def _confidence(cause: CheckFailure, failure: Failure, named: tuple[Named, ...]) -> Confidence:
+    if is_raised_by_python(cause) and cause.frames:
+        # No more is claimed than what the traceback states.
+        return "likely"
     return "likely" if named and failure.confidence in ("certain", "likely") else "possible"
 
 
@@ -162,8 +193,8 @@ def _workarounds(facts: Facts, cause: CheckFailure, failure: Failure) -> Iterato
             "of the scheduler."
         )
         return
-    if failure.kind == "python":
-        yield Workaround(text="Python raised it: the traceback in the log ends at the line.")
+    if is_raised_by_python(cause):
+        yield Workaround(text=_look_at(cause))
         return
     if died_outside_jax(cause):
         yield Workaround(
@@ -184,7 +215,18 @@ def _workarounds(facts: Facts, cause: CheckFailure, failure: Failure) -> Iterato
     yield Workaround(text=f"Report it to openxla/xla with this report (--markdown) and: {files}.")
 
 
+def _look_at(cause: CheckFailure) -> str:
+    own = own_frame(cause)
+    if own is None:
+        return "Read the traceback in the log from its end upwards: the message stands there."
+    callers = " and ".join(map(place_of, _callers(cause)))
+    hands = f", and at what is handed on at {callers}" if callers else ""
+    return f"Look at {place_of(own)}{hands}: the message says what went wrong there."
+
+
 def _unknown(facts: Facts, cause: CheckFailure, named: tuple[Named, ...]) -> Iterator[str]:
+    if is_raised_by_python(cause):
+        return
     yield "the cause"
     if cause.kind == "python" or died_outside_jax(cause) or cause.file == PARSER:
         # Not of a compile: no dump would say more.

@@ -90,3 +90,21 @@ def test_what_a_rule_puts_before_all_flags_is_the_first_step() -> None:
     assert first_of(flag, look) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
     assert first_of(look, proved) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
     assert first_of() == ((), [])
+
+
+def test_an_exception_of_python_is_told_once_and_without_figures_of_a_compile() -> None:
+    crash = builders.crash_report()
+    assert crash.failure is not None
+    assert verdict_of(crash).statement == crash.failure.text
+    assert "Source lines" in dict(verdict_of(crash).facts)
+    text = "TypeError: shapes differ"
+    raised = msgspec.structs.replace(
+        crash,
+        failure=msgspec.structs.replace(crash.failure, kind="python", text=text, module=None),
+        findings=(
+            msgspec.structs.replace(crash.findings[0], title=f"The run died: {text}", culprits=()),
+        ),
+    )
+    told = verdict_of(raised)
+    assert (told.headline, told.statement) == (f"The run died: {text}", None)
+    assert not dict(told.facts).keys() & {"Memory", "Device", "Source lines"}
