@@ -28,6 +28,7 @@ openxla/xla#47392.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from app.analysis.broken import has_circle
 from app.model.dump import PythonFrame
@@ -40,6 +41,8 @@ from app.rules.naming import Named, named_instructions
 from app.rules.telling import Story, Try, diagnosis_of, tell
 
 _MOST_READ = 4000
+_WHO_CLOSED = "which pass closed the circle: no text that was read shows it"
+_WHO_BROKE = "which pass broke the module: no `Failed after` line says it"
 # mlir/lib/IR/Location.cpp and AsmPrinter.cpp: `callsite("f"("train.py":43:8 to :70) at ...)`.
 _PLACE = re.compile(
     r'(?:"(?P<function>[^"\n]{0,200})"\()?"(?P<file>[^"\n]{1,400}\.py)":(?P<line>\d{1,9}):\d'
@@ -52,13 +55,29 @@ def check(facts: Facts) -> Iterable[Finding]:
     failure = diagnosis.failure if diagnosis else None
     if failure is not None and failure.failed_after == "pipeline-start":
         return tell(facts, RULE.code, RULE.class_, {"": _BROKEN_INPUT})
-    return tell(facts, RULE.code, RULE.class_, STORIES)
+    known = {_WHO_CLOSED} if _holds_a_circle(facts) else set[str]()
+    if failure is not None and failure.failed_after:
+        known.add(_WHO_BROKE)
+    return tell(
+        facts,
+        RULE.code,
+        RULE.class_,
+        {
+            sign: replace(story, unknown=tuple(u for u in story.unknown if u not in known))
+            for sign, story in STORIES.items()
+        },
+    )
+
+
+def _holds_a_circle(facts: Facts) -> bool:
+    history = facts.failing
+    return history is not None and has_circle(history.last.module)
 
 
 def _where_from(facts: Facts, _: tuple[Named, ...]) -> tuple[str, ...]:
     """Which text first holds a circle, where the newest one does."""
     history = facts.failing
-    if history is None or not has_circle(history.last.module):
+    if history is None or not _holds_a_circle(facts):
         return ()
     return (f"As for the circle: {in_words(history, first_with(history, has_circle))}",)
 
@@ -110,7 +129,7 @@ STORIES = {
             "xla_gpu_collective_permute_decomposer_threshold",
             "xla_gpu_enable_latency_hiding_scheduler",
         ),
-        unknown=("which pass closed the circle, where no text of the dump shows it",),
+        unknown=(_WHO_CLOSED,),
         adds=_where_from,
     ),
     "dialect": Story(
@@ -128,7 +147,7 @@ STORIES = {
         what="A pass left an instruction behind that breaks a rule which every module must keep.",
         tries=(Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),),
         refs=("openxla/xla#47392", "openxla/xla#47385"),
-        unknown=("which pass broke the module, where no `Failed after` line says it",),
+        unknown=(_WHO_BROKE,),
     ),
 }
 
