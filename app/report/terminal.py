@@ -150,7 +150,7 @@ def _print_snippet(snippet: Snippet, marked: int, console: Console) -> None:
     for number, line in enumerate(snippet.lines, start=snippet.first_line):
         here = number == marked
         text = Text(f"{'>' if here else ' '} {number:5} | ", style="bold" if here else "dim")
-        text.append(visible(line.expandtabs(4)), style="bold" if here else "")
+        text.append(_cut(visible(line.expandtabs(4))), style="bold" if here else "")
         text.no_wrap = True
         text.overflow = "ellipsis"
         console.print(_indented(text, 4))

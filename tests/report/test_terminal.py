@@ -175,6 +175,14 @@ def test_lines_of_the_program_stand_below_the_place_they_belong_to() -> None:
     assert "    >    55 |     fori_loop(\\x1b[1m)" in text
 
 
+def test_a_line_of_a_thousand_columns_is_cut_where_nothing_else_ends_it() -> None:
+    lines = {(builders.PROGRAM, 55): Snippet(55, ("x = " + "1" * 5_000,))}
+    told = printed(builders.crash_report(), lines=lines, width=100_000)
+    [shown] = [line for line in told.splitlines() if "55 | x = 111" in line]
+    assert len(shown) < 300
+    assert shown.endswith("…")
+
+
 @pytest.mark.parametrize("width", [60, 80, 132])
 def test_no_line_but_what_is_copied_is_wider_than_the_terminal(width: int) -> None:
     for report in (builders.crash_report(), builders.healthy_report(), builders.hostile_report()):
