@@ -196,6 +196,7 @@ def test_an_archive_that_breaks_off_keeps_its_whole_members(
     coverage = json.loads(capsys.readouterr().out)["coverage"]
     assert coverage["hlo_files"] > 0
     assert "truncated" in {skipped["code"] for skipped in coverage["skipped"]}
+    assert main(["analyze", str(cut), "--fail-on", "warning"]) == 1
 
 
 def test_an_archive_given_as_the_log_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
