@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A script's background and nohup have these ignored, and so would all that tests start.
+    for number, own in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, own)
     # The usual run tries the same examples every time, on a busy machine too; the long run
     # (`-m ''`) and a run of one's own choice look for new ones.
     settings.register_profile("steady", derandomize=True, deadline=None)

@@ -25,7 +25,8 @@ SIGNED: dict[str, tuple[tuple[Sign, ...], re.Pattern[str]]] = {
         for name in names
     },
 }
-(CASES,) = (mark.args[1] for mark in shown_cases.pytestmark if mark.name == "parametrize")
+_MARKS: list[pytest.Mark] = getattr(shown_cases, "pytestmark")  # noqa: B009 -- pytest's own, untyped
+(CASES,) = (mark.args[1] for mark in _MARKS if mark.name == "parametrize")
 TEXTS = (
     *(text for text, _ in CASES),
     *(
