@@ -167,6 +167,9 @@ def test_what_follows_the_stated_length_is_no_part_of_the_body(tmp_path: Path) -
                 b"HloModule \n" + b"x" * 200_000
             )
             answer = wire.recv(65536)
+            # Head and body may come in two pieces.
+            while not answer.endswith(b"}") and (more := wire.recv(65536)):
+                answer += more
         assert answer.startswith(b"HTTP/1.1 201 ")
         assert b'"bytes":10,' in answer
         with socket.create_connection((host, port or 80), timeout=20) as wire:
