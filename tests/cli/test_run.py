@@ -3,26 +3,19 @@
 The programs use JAX on the CPU; where it does not matter they use nothing.
 """
 
-import json
 import os
-import pty
-import select
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.ingest.flags import parse_flags, with_dump_flags
 from app.sandbox import run_program
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from cli.running import ROOT, Ran, hloscope, is_alive, left_behind, ran, surroundings
 
 COMPILED = """
 import jax, jax.numpy as jnp
@@ -64,51 +57,6 @@ jax.jit(lambda x: wave(x) + 1)(x)
 """
 KILLED = COMPILED + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
 HANGING = COMPILED + "import time\nprint('waiting', flush=True)\ntime.sleep(600)\n"
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-    report: dict[str, Any] | None
-
-
-def ran(tmp_path: Path, program: str, *options: str, environ: dict[str, str] | None = None) -> Ran:
-    script = tmp_path / "train.py"
-    script.write_text(program)
-    report = tmp_path / "report.json"
-    done = subprocess.run(
-        [*hloscope("--json", str(report), *options), "--", sys.executable, str(script)],
-        env=surroundings(tmp_path, environ),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    found = json.loads(report.read_text()) if report.exists() else None
-    return Ran(done.returncode, done.stdout, done.stderr, found)
-
-
-def hloscope(*options: str) -> list[str]:
-    return [sys.executable, str(ROOT / "hloscope.py"), "run", *options]
-
-
-def surroundings(tmp_path: Path, environ: dict[str, str] | None = None) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "PYTHONFAULTHANDLER")}
-    return kept | {"TMPDIR": str(tmp_path), "JAX_PLATFORMS": "cpu"} | (environ or {})
-
-
-def left_behind(tmp_path: Path) -> list[Path]:
-    return list(tmp_path.glob("hloscope-run-*"))
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_a_program_that_succeeds(tmp_path: Path) -> None:
@@ -539,147 +487,6 @@ def test_nothing_to_run(tmp_path: Path, words: list[str]) -> None:
         [*hloscope(), *words], env=surroundings(tmp_path), capture_output=True, check=False
     )
     assert done.returncode == 2
-
-
-def test_an_interruption_goes_to_the_program(tmp_path: Path) -> None:
-    program = (
-        "import time\n"
-        "try:\n    print('up', flush=True)\n    time.sleep(60)\n"
-        "except KeyboardInterrupt:\n    print('saved', flush=True)\n    raise SystemExit(9)\n"
-    )
-    script = tmp_path / "train.py"
-    script.write_text(program)
-    with subprocess.Popen(
-        [*hloscope(), "--", sys.executable, str(script)],
-        env=surroundings(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "up\n"
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (9, "saved\n")
-    assert "interrupted" in err
-    assert "--hung" in err
-
-
-def test_a_terminal_stays_a_terminal(tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text("import sys\nprint(sys.stdout.isatty(), sys.stderr.isatty())\n")
-    outer, inner = pty.openpty()
-    with subprocess.Popen(
-        [*hloscope(), "--", sys.executable, str(script)],
-        env=surroundings(tmp_path),
-        stdout=inner,
-        stderr=subprocess.PIPE,
-    ) as running:
-        os.close(inner)
-        printed = b""
-        deadline = time.monotonic() + 60
-        while b"\n" not in printed and time.monotonic() < deadline:
-            printed += os.read(outer, 4096)
-        running.communicate(timeout=60)
-    os.close(outer)
-    assert printed == b"True False\r\n"
-
-
-class Terminal:
-    """A shell at a terminal: keys go in, what it shows comes out."""
-
-    def __init__(self, environ: dict[str, str]) -> None:
-        pid, self._fd = pty.fork()
-        if pid == 0:
-            environ |= {"PS1": "$ ", "TERM": "dumb", "PROMPT_COMMAND": ""}
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-bi"], environ)
-        self._pid = pid
-        self.shown = ""
-
-    def press(self, keys: str) -> None:
-        os.write(self._fd, keys.encode())
-
-    def wait_for(self, words: str) -> None:
-        """Until `words` are shown after what was waited for before."""
-        deadline = time.monotonic() + 60
-        while words not in self.shown:
-            assert select.select([self._fd], [], [], deadline - time.monotonic())[0], self.shown
-            self.shown += os.read(self._fd, 4096).decode()
-        self.shown = self.shown.partition(words)[2]
-
-    def close(self) -> None:
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        os.close(self._fd)
-
-
-ASKING = """
-import sys
-print("up", flush=True)
-for line in sys.stdin:
-    print("read", line.strip()[::-1], flush=True)
-    if line == "end\\n":
-        raise SystemExit(7)
-"""
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    (tmp_path / "asking.py").write_text(ASKING)
-    shell = Terminal(surroundings(tmp_path))
-    shell.press(f"{' '.join(hloscope())} -- {sys.executable} {tmp_path}/asking.py; echo code=$?\n")
-    shell.wait_for("\r\nup")
-    yield shell
-    shell.close()
-
-
-def test_a_program_is_stopped_and_goes_on(terminal: Terminal) -> None:
-    terminal.press("first\n")
-    terminal.wait_for("read tsrif")
-    for _ in range(2):
-        terminal.press("\x1a")
-        terminal.wait_for("Stopped")
-        terminal.press("echo shell=$((6 * 7))\n")
-        terminal.wait_for("shell=42")
-        terminal.press("fg\n")
-        terminal.press("second\n")
-        terminal.wait_for("read dnoces")
-    terminal.press("end\n")
-    terminal.wait_for("exit code 7")
-
-
-def test_a_program_goes_on_in_the_background_until_it_reads(terminal: Terminal) -> None:
-    terminal.press("\x1a")
-    terminal.wait_for("Stopped")
-    terminal.press("bg\n")
-    terminal.wait_for("Stopped")
-    terminal.press("fg\n")
-    terminal.press("third\n")
-    terminal.wait_for("read driht")
-    terminal.press("\x03")
-    terminal.wait_for("interrupted")
-
-
-def test_time_spent_stopped_does_not_count(tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(
-        "import os, signal, time\n"
-        "print(os.getppid(), flush=True)\nos.kill(0, signal.SIGTSTP)\nprint('on', flush=True)\n"
-    )
-    # In a group of its own, as a shell would start it; its parent lets it go on.
-    with subprocess.Popen(
-        [*hloscope("--timeout", "3"), "--", sys.executable, str(script)],
-        env=surroundings(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        process_group=0,
-    ) as running:
-        _, status = os.waitpid(running.pid, os.WUNTRACED)
-        assert os.WSTOPSIG(status) == signal.SIGTSTP
-        time.sleep(4)
-        running.send_signal(signal.SIGCONT)
-        out, _ = running.communicate(timeout=60)
-    assert (running.returncode, out.splitlines()[1:]) == (0, [b"on"])
 
 
 def test_a_full_disk_is_no_fault_of_the_program(tmp_path: Path) -> None:
