@@ -24,7 +24,7 @@ from app.report.graph import OptionView
 from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
-from app.report.program_facts import axes_text, line_text, runs_text, total_text
+from app.report.program_facts import axes_text, line_text, runs_text, sum_text, total_text
 from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
@@ -217,9 +217,8 @@ def _facts(collectives: Sequence[Collective], *, scheduled: bool) -> tuple[tuple
     windows = [item.window for item in collectives if item.window]
     timed = [w for w in windows if w.exposed_us is not None and w.hidden_us is not None]
     kinds = [overlap_kind(item, scheduled=scheduled) for item in collectives]
-    known = [item.total_bytes for item in collectives if item.total_bytes is not None]
     facts = (
-        ("Bytes one device sends in a run", size_text(sum(known)) if known else ""),
+        ("Bytes one device sends in a run", sum_text(collectives)),
         ("Hidden", f"{kinds.count('hidden'):,}"),
         ("Partly hidden", f"{kinds.count('partly'):,}"),
         ("Exposed", f"{kinds.count('exposed'):,}"),

@@ -65,6 +65,18 @@ def total_text(collective: Collective) -> str:
     return f"{most}{size_text(collective.total_bytes)}"
 
 
+def sum_text(collectives: Sequence[Collective]) -> str:
+    """The bytes that one device sends through all of them in a run, as far as known; "" for none.
+
+    `at most 94.5 MiB` where one of them stands in a branch, which may not be taken.
+    """
+    known = [item for item in collectives if item.total_bytes is not None]
+    if not known:
+        return ""
+    most = "at most " if any(item.conditional for item in known) else ""
+    return f"{most}{size_text(sum(item.total_bytes or 0 for item in known))}"
+
+
 def line_text(collective: Collective) -> str:
     """The line a collective stands for and whether it is inferred; "" where none is known."""
     if collective.source is None:

@@ -7,7 +7,8 @@ from collections import Counter
 
 from app.model.report import Module, Report
 from app.report.collectives_drawing import is_scheduled, overlap_kind
-from app.report.wording import counts_text, size_text
+from app.report.program_facts import sum_text
+from app.report.wording import counts_text
 
 _REWRITES = frozenset(
     (
@@ -36,9 +37,9 @@ def collectives_text(report: Report, module: Module) -> str:
     own = [item for item in report.collectives if item.module == module.id]
     if not own:
         return ""
-    known = [item.total_bytes for item in own if item.total_bytes is not None]
-    sent = f"; {size_text(sum(known))} sent in a run" if known else ""
-    return f"{counts_text(Counter(item.opcode for item in own))}{sent}"
+    sent = sum_text(own)
+    told = f"; {sent} sent in a run" if sent else ""
+    return f"{counts_text(Counter(item.opcode for item in own))}{told}"
 
 
 def overlap_text(report: Report, module: Module) -> str:

@@ -12,7 +12,7 @@ from app.model.device import TargetDevice
 from app.model.memory import AsyncBuffers, LiveBuffer, Memory, MemoryEstimate, MemoryPeak
 from app.model.report import Report, Source
 from app.model.source_lines import Snippet, SourceLines
-from app.report.program_facts import device_text, memory_text, sources_text
+from app.report.program_facts import device_text, memory_text, sources_text, sum_text
 from app.report.terminal import print_report
 from app.report.terminal_columns import table_of
 from app.report.wording import file_name, legible
@@ -86,6 +86,18 @@ def test_loops_and_collectives_of_small_modules_are_counted_and_not_listed() -> 
     assert f"Loops ({len(report.loops)})" in text
     assert "1 loop more in modules of JAX's own" in text
     assert "1 collective more in modules of JAX's own" in text
+
+
+def test_bytes_of_a_run_are_at_most_those_where_a_collective_stands_in_a_branch() -> None:
+    collectives = builders.crash_report().collectives
+    always, never_known = (
+        tuple(msgspec.structs.replace(each, **change) for each in collectives)
+        for change in ({"conditional": False}, {"executions": None, "total_bytes": None})
+    )
+    in_branch = msgspec.structs.replace(always[0], conditional=True)
+    assert not sum_text(always).startswith("at most")
+    assert sum_text((in_branch, *always[1:])) == f"at most {sum_text(always)}"
+    assert sum_text(never_known) == ""
 
 
 def test_device_and_known_lines_stand_among_the_first_facts() -> None:
