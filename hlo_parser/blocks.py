@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Twice as fast as str.split with three characters.
 _cut_lines = compile_pattern("\n  ").split
+_NO_FOOT = "\n\n"
 
 
 class Block:
@@ -44,13 +45,13 @@ def read_block(raw: bytes, reader: LineReader, *, is_first: bool = False) -> Blo
 
     In the first text of an interner (`is_first`) lines are not looked up: they rarely repeat.
     """
-    head_text, *lines = _cut_lines(raw.decode("utf-8", errors="backslashreplace"))
-    if not lines:
+    lines = _cut_lines(raw.decode("utf-8", errors="backslashreplace"))
+    head = _head(lines.pop(0))
+    if head is None or not lines:
         return None
     lines[-1], brace, foot_text = lines[-1].rpartition("\n}")
-    head = _head(head_text)
-    foot = patterns.computation_foot.fullmatch(foot_text, 0, len(foot_text) - 2)
-    if not brace or head is None or foot is None:
+    thread = _thread(foot_text) if foot_text != _NO_FOOT else "main"
+    if not brace or thread is None:
         return None
     found = reader.ordinary(lines) if is_first else _known_or_ordinary(lines, reader)
     gaps = [] if all(found) else _read_odd(lines, found, reader)
@@ -65,17 +66,24 @@ def read_block(raw: bytes, reader: LineReader, *, is_first: bool = False) -> Blo
         found = [made for made in found if made]
     if not found:
         return None
+    instructions = cast("tuple[Instruction, ...]", tuple(found))
     computation = Computation(
-        raw=raw,
-        name=head[2],
-        is_entry=head[1] is not None,
-        execution_thread=foot[1] or "main",
-        instructions=cast("tuple[Instruction, ...]", tuple(found)),
-        line_count=line_breaks - 1,
-        offsets=offsets,
-        gaps=tuple(gaps),
+        raw,
+        head[2],
+        head[1] is not None,
+        thread,
+        instructions,
+        line_breaks - 1,
+        offsets,
+        tuple(gaps),
     )
     return Block(raw, computation, line_breaks)
+
+
+def _thread(foot: str) -> str | None:
+    """The execution thread told behind the brace; None for what is no foot."""
+    match = patterns.computation_foot.fullmatch(foot, 0, len(foot) - len(_NO_FOOT))
+    return None if match is None else match[1] or "main"
 
 
 def _head(text: str) -> re.Match[str] | None:

@@ -36,12 +36,13 @@ class Interner:
     """Shares equal pieces between the modules parsed with it."""
 
     __slots__ = (
+        "_blocks",
         "_bytes",
         "_computations",
+        "_first_named",
         "_instructions",
         "_texts",
         "between",
-        "blocks",
         "first",
         "frames",
         "headers",
@@ -51,7 +52,9 @@ class Interner:
 
     def __init__(self) -> None:
         self.lines: LineReader = LineReader()
-        self.blocks: dict[bytes, Block] = {}
+        self._blocks: dict[bytes, Block] = {}
+        # As in LineReader: whole texts are looked up only when there is a second text.
+        self._first_named: dict[str, Block] | None = {}
         self.between: dict[bytes, bytes] = {}
         self.headers: dict[bytes, Header] = {}
         self.frames: dict[bytes, FrameTables] = {}
@@ -61,6 +64,23 @@ class Interner:
         self._bytes = 0
         self._computations = 0
         self._instructions = 0
+
+    @property
+    def blocks(self) -> dict[bytes, Block]:
+        """The computations read so far by their text."""
+        if self._first_named is not None:
+            for block in self._first_named.values():
+                self._blocks.setdefault(block.raw, block)
+            self._first_named = None
+        return self._blocks
+
+    def keep(self, block: Block) -> Block:
+        """Remember a block; gives the one of equal text that was kept before, if any."""
+        if self._first_named is not None:
+            first = self._first_named.setdefault(block.computation.name, block)
+            if first.raw == block.raw:
+                return first
+        return self._blocks.setdefault(block.raw, block)
 
     def follow(self, previous: Block | None, block: Block, guess: Block | None) -> None:
         """Remember that `block` stood where `guess` was expected; no `previous` at the start."""

@@ -44,9 +44,10 @@ class LineReader:
     """Reads single instructions and remembers them by text."""
 
     __slots__ = (
+        "_first_named",
+        "_instructions",
         "attribute_lists",
         "has_several_rows",
-        "instructions",
         "pool",
         "refused",
         "shapes",
@@ -56,18 +57,36 @@ class LineReader:
     """Whether an instruction of several rows was read; before that, each is one line."""
 
     def __init__(self) -> None:
-        self.instructions: dict[str, Instruction] = {}
+        self._instructions: dict[str, Instruction] = {}
+        # Names tell the lines of one text apart at a fraction of what whole lines cost: these are
+        # looked up by their text only when there is a second text.
+        self._first_named: dict[str, Instruction] | None = {}
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
         self.refused: dict[str, tuple[str, int]] = {}
         self.pool: ValuePool = ValuePool()
         self.has_several_rows = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no instruction was read so far."""
+        return not self._first_named and not self._instructions
+
+    @property
+    def instructions(self) -> dict[str, Instruction]:
+        """Those read so far by their text."""
+        if self._first_named is not None:
+            for made in self._first_named.values():
+                self._instructions.setdefault(made.text, made)
+            self._first_named = None
+        return self._instructions
+
     def ordinary(self, texts: Iterable[str]) -> list[Instruction | None]:
         """Read lines of ordinary form; None for those that are not."""
         shapes, attribute_lists, keep = (
-            self.shapes, self.attribute_lists, self.instructions.setdefault,
+            self.shapes, self.attribute_lists, self._instructions.setdefault,
         )  # fmt: skip
+        first_named, new = self._first_named, object.__new__
         found: list[Instruction | None] = []
         for text in texts:
             match = _plain(text) or self._other(text)
@@ -79,19 +98,33 @@ class LineReader:
             if shape is None and _shape(shape_text) is not None:
                 shape = shapes[shape_text] = Shape(shape_text)
             attributes = attribute_lists.get(tail)
-            if attributes is None:
-                # One character is looked for at the speed of memory, two are not.
-                is_plain = ("\\" not in tail or '\\"' not in tail) and "\n" not in tail
-                proved = _plain_attribute_list if is_plain else _attribute_list
-                is_closed = proved(tail) and ("//" not in tail or proved(blanked(tail)))
-                if is_closed and not values.holds_body(tail):
-                    attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
+            # One character is looked for at the speed of memory, two are not.
+            if attributes is None and (
+                (
+                    ("\\" not in tail or '\\"' not in tail)
+                    and "\n" not in tail
+                    and _plain_attribute_list(tail)
+                )
+                or _is_attribute_list(tail)
+            ):
+                attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
             if shape is None or attributes is None:
                 found.append(None)
                 continue
-            is_root = root is not None
-            made = Instruction(text, is_root, name, shape, opcode, attributes, arguments)
-            found.append(keep(text, made))
+            # As Instruction.__init__ does; its call is a tenth of what an ordinary line costs.
+            made = new(Instruction)
+            made.text = text
+            made.is_root = root is not None
+            made.name = name
+            made.shape = shape
+            made.opcode = opcode
+            made.attribute_list = attributes
+            made.arguments = arguments
+            if first_named is not None:
+                first = first_named.setdefault(name, made)
+                found.append(first if first.text == text else keep(text, made))
+            else:
+                found.append(keep(text, made))
         return found
 
     def _other(self, text: str) -> re.Match[str] | None:
@@ -108,7 +141,7 @@ class LineReader:
 
     def read(self, text: str) -> Instruction:
         """Read any instruction; raises grammar.GrammarError, or ContextNeeded for the odd ones."""
-        known = self.instructions.get(text) or self.ordinary([text])[0]
+        known = self._instructions.get(text) or self.ordinary([text])[0]
         if known is not None:
             return known
         if values.holds_body(blanked(text)):
@@ -123,7 +156,7 @@ class LineReader:
         if parts.nested or not parts.shape:
             raise ContextNeeded
         self.has_several_rows |= "\n" in text
-        made = self.instructions[text] = self.made(text, parts)
+        made = self._instructions[text] = self.made(text, parts)
         return made
 
     def made(self, text: str, parts: grammar.InstructionParts) -> Instruction:
@@ -137,6 +170,15 @@ class LineReader:
             attributes = AttributeList(tail, self.pool, parts.attributes)
             self.attribute_lists[tail] = attributes
         return Instruction.from_parts(text, parts, shape, attributes)
+
+
+def _is_attribute_list(text: str) -> bool:
+    """Whether it is one, each value closed, comments aside, and holds no computation."""
+    return (
+        _attribute_list(text) is not None
+        and ("//" not in text or _attribute_list(blanked(text)) is not None)
+        and not values.holds_body(text)
+    )
 
 
 def read_parts(text: str) -> grammar.InstructionParts:

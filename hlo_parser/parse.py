@@ -100,7 +100,7 @@ class _Reading:
         self.cutter = TextCutter(data, interner.between)
         self.data = self.cutter.data
         self.interner = interner
-        self.is_first = not interner.lines.instructions
+        self.is_first = interner.lines.is_empty
         self.position = 0
         self.line = 1
         self.marked = 0
@@ -285,27 +285,25 @@ class _Reading:
             self.cutter.end = position
         self.instruction_count += instructions
 
-    def _blank_line(self, position: int) -> int:
-        """Behind the next blank line, or the end of the text."""
-        blank = _BLANK_LINE.search(self.data, position)
-        return len(self.data) if blank is None else blank.end()
-
     def _block_at(self, position: int) -> Block | None:
         """The computation up to the next blank line; None when its borders are not certain."""
         if position < self.odd_until:
             return None
-        end = self._blank_line(position)
-        raw = self.data[position:end]
-        if not raw.endswith(b"\n\n"):
-            raw = raw.rstrip(b"\n") + b"\n\n"
-        block = self.interner.blocks.get(raw)
+        blank = _BLANK_LINE.search(self.data, position)
+        if blank is not None:
+            end = blank.end()
+            raw = self.data[position:end]
+        else:
+            end = len(self.data)
+            raw = self.data[position:].rstrip(b"\n") + b"\n\n"
+        block = None if self.is_first else self.interner.blocks.get(raw)
         if block is None:
             block = read_block(raw, self.interner.lines, is_first=self.is_first)
             if block is None:
                 # Nothing up to the blank line will be ordinary: look at it once only.
                 self.odd_until = end
             else:
-                self.interner.blocks[raw] = block
+                block = self.interner.keep(block)
         return block
 
     def _odd_computation(self, position: int) -> int:
@@ -333,7 +331,7 @@ class _Reading:
             computation = body.computation(raw, name, is_entry, thread.strip("\"'"))
             block = Block(raw, computation, raw.count(b"\n"))
             if not body.has_context:
-                self.interner.blocks[raw] = block
+                block = self.interner.keep(block)
         line = self._line_at(start)
         for computation, below in (*body.inner, Inner(block.computation, 0)):
             self.computations.append(computation)

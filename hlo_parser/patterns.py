@@ -71,7 +71,31 @@ _BARE_VALUE = rf"{MESH_GROUPS}|{IOTA_GROUPS}|{ARRAY}|{WORD}"
 VALUE: Final = rf"(?:{BRACES}|{STRING}|{_BARE_VALUE})"
 # All that a string may not hold is looked for a character at a time, its end alone at once.
 _PLAIN_STRING = r'"[^"]*+"'
-_PLAIN_VALUE = rf"(?:{_braces(JSON_DEPTH, _PLAIN_STRING)}|{_PLAIN_STRING}|{_BARE_VALUE})"
+
+
+def _plain_braces(depth: int) -> str:
+    """As `_braces`, without blanks but behind a string, parentheses and slashes in between.
+
+    That leaves no room for a comment, nor for ` = `: no instruction is printed in there.
+    """
+    flat = r'[^{}"\n/( ]*+'
+    string = rf"{_PLAIN_STRING} ?+"
+    pattern = rf"\{{{flat}(?:{string}{flat})*+\}}"
+    for _ in range(depth - 1):
+        pattern = rf"\{{{flat}(?:(?:{string}|{pattern}){flat})*+\}}"
+    return pattern
+
+
+_PLAIN_WORD = r"[^\s,(){}\[\]\"'=/]++"
+_PLAIN_MESH = r'mesh\[[^\]"\n/ ]*+\] \{[^{}"\n/( ]*+\}'
+_PLAIN_VALUE = (
+    rf"(?:{_plain_braces(JSON_DEPTH)}|{_PLAIN_STRING}|{IOTA_GROUPS}|{_PLAIN_MESH}|{_PLAIN_WORD})"
+)
+# Most of all attributes since frames have tables (2025), as one stretch.
+_PLAIN_METADATA = (
+    rf"metadata=\{{(?:op_name={_PLAIN_STRING}(?: scheduling_name={_PLAIN_STRING})?+|"
+    rf"scheduling_name={_PLAIN_STRING})(?: stack_frame_id=\d++)?+\}}"
+)
 ATTRIBUTE: Final = rf", ({KEY})({VALUE})"
 _REFERENCE = rf"%?+{NAME}(?:#\d++)*+"
 _OPERAND = rf"(?:{_REFERENCE}(?=,|$)|{SHAPE_TEXT} {_REFERENCE})"
@@ -98,8 +122,13 @@ operand_list: Final = compile_pattern(OPERAND_LIST, re.ASCII)
 operand: Final = compile_pattern(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
 literal: Final = compile_pattern(_literal(LITERAL_DEPTH), re.ASCII)
 attribute_list: Final = compile_pattern(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
-plain_attribute_list: Final = compile_pattern(rf"(?:, {KEY}{_PLAIN_VALUE})*+", re.ASCII)
-"""As `attribute_list`, for texts without escaped quotes and line breaks; half as fast again."""
+plain_attribute_list: Final = compile_pattern(
+    rf"(?:, (?:{_PLAIN_METADATA}|{KEY}{_PLAIN_VALUE}))*+", re.ASCII
+)
+"""As `attribute_list`, for texts without escaped quotes and line breaks: most of those XLA prints.
+
+What it takes holds neither comments nor computations printed in place.
+"""
 
 attribute: Final = compile_pattern(ATTRIBUTE, re.ASCII)
 computation_head: Final = compile_pattern(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)

@@ -5,15 +5,17 @@ what the grammar takes, but whatever they take must mean the same.
 """
 
 import random
+import re
 from contextlib import suppress
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hlo_parser import HloSyntaxError, Instruction, Interner, parse_module
+from hlo_parser import HloSyntaxError, Instruction, Interner, parse_module, patterns
 from hlo_parser.grammar import GrammarError, InstructionParts, read_instruction
 from hlo_parser.lines import LineReader
+from hlo_parser.values import holds_body
 from parser.dump_texts import hlo_texts
 from samples import SAMPLE_DUMPS, load_samples
 
@@ -135,13 +137,23 @@ VALUES = st.recursive(
             "",
             "é",
             "mesh['a'=2]",
+            "mesh['a'=2] {'a'/*}*/}",
+            "mesh['a' = 2] {'a'}",
+            '{op_name="f/g" scheduling_name="a.1" stack_frame_id=3}',
+            '{op_name="a // b" x=1}',
+            '{scheduling_name="a = b"}',
+            '{"a" = 1}',
+            '{"a" /*}*/}',
+            "{ %x = y }",
+            "{ x = f32[] iota() }",
+            "{x =\ty}",
         ]
     ),
     lambda inner: st.lists(inner, max_size=3).map(lambda items: f"{{{', '.join(items)}}}"),
     max_leaves=4,
 )
 KEYS = st.sampled_from(
-    ["k", "backend_config", "control-predecessors", "literal", "to_apply", "a.b"]
+    ["k", "backend_config", "control-predecessors", "literal", "to_apply", "a.b", "metadata"]
 )
 ATTRIBUTES = st.builds(lambda comma, key, value: f"{comma}{key}={value}", COMMAS, KEYS, VALUES)
 
@@ -176,6 +188,22 @@ def test_made_up_lines_agree(line: str):
         assert_agreement(line)
     except GrammarError as error:
         pytest.fail(f"the patterns took what the grammar refuses: {line!r}: {error}")
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(ATTRIBUTES, max_size=3).map("".join))
+@example(", calls={ %x = y }")
+@example(', metadata={op_name="calls={ x = y }" stack_frame_id=1}')
+@example(", k={a//b}")
+@example(", k=a//b")
+def test_attributes_of_the_usual_form_hold_no_comment_and_no_computation(tail: str):
+    usual = patterns.plain_attribute_list.fullmatch(tail)
+    if usual is None or '\\"' in tail or "\n" in tail:
+        return
+    without_strings = re.sub(r'"[^"]*"', '""', tail)
+    assert patterns.attribute_list.fullmatch(tail)
+    assert "/" not in without_strings
+    assert not holds_body(without_strings)
 
 
 # ---- damaged texts -------------------------------------------------------------------------------

@@ -324,6 +324,19 @@ def test_equal_text_is_one_object():
     assert stats.bytes == 2 * len(LONG) + len("exponential") - len("negate")
 
 
+def test_equal_text_is_one_object_within_the_first_text_too():
+    body = "%{} (x: f32[]) -> f32[] {{\n  %x = f32[] parameter(0)\n  ROOT %y = f32[] {}(%x)\n}}\n\n"
+    pieces = [body.format(*each) for each in (("a", "abs"), ("b", "cosine"), ("c", "cosine"))]
+    entry = "ENTRY " + body.format("main", "negate")
+    text = "HloModule m\n\n" + "".join(pieces) + pieces[0] + pieces[1] + entry
+    made = parse_module(text, interner=Interner()).computations
+    assert len({id(each.instructions[0]) for each in made}) == 1
+    assert made[0] is made[3]
+    assert made[1] is made[4]
+    assert made[1].instructions[1] is made[2].instructions[1]
+    assert made[0].instructions[1] is not made[1].instructions[1]
+
+
 def test_sharing_changes_no_answer():
     interner = Interner()
     texts = [
