@@ -7,6 +7,7 @@ enter; they are compared separately. Every walk is one pass over a list in text 
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from hlo_parser import Computation, Instruction
@@ -82,14 +83,22 @@ class Indexed:
         if found is None:
             operands = self.operands(position)
             paths = self.instructions[position].operand_paths
+            instructions = self.instructions
             found = tuple(
-                self._source(operand, path)
-                if path or (operand >= 0 and self.instructions[operand].opcode == _ELEMENT)
-                else (operand, path)
-                for operand, path in zip(operands, paths, strict=True)
+                [
+                    self._source(operand, path)
+                    if path or (operand >= 0 and instructions[operand].opcode == _ELEMENT)
+                    else (operand, path)
+                    for operand, path in zip(operands, paths, strict=True)
+                ]
             )
             self._sources[position] = found
         return found
+
+    @property
+    def known_sources(self) -> Sequence[tuple[_Source, ...] | None]:
+        """`sources` by position, None where nobody asked yet: a look here costs no call."""
+        return self._sources
 
     def _source(self, position: int, path: tuple[int, ...]) -> _Source:
         reached = position, path
@@ -115,18 +124,23 @@ class Indexed:
 
         Through a tuple made here too, by `sources`.
         """
+        return self.all_users()[position]
+
+    def all_users(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """`users` by position."""
         if self._users is None:
-            found: list[list[tuple[int, int]]] = [[] for _ in self.instructions]
-            for user in range(len(self.instructions)):
+            instructions = self.instructions
+            found: list[list[tuple[int, int]]] = [[] for _ in instructions]
+            for user in range(len(instructions)):
                 for number, operand in enumerate(self.operands(user)):
                     if operand >= 0:
                         found[operand].append((user, number))
-                        if self.instructions[operand].opcode == _ELEMENT:
+                        if instructions[operand].opcode == _ELEMENT:
                             source, _ = self.sources(user)[number]
                             if source >= 0 and source != operand:
                                 found[source].append((user, number))
             self._users = found
-        return self._users[position]
+        return self._users
 
 
 class _BySteps(dict[int, int]):
@@ -248,13 +262,13 @@ class FingerprintTable:
         """
         graphs: dict[int, int] = {}
         numbers = self._numbers
-        sources, seen = here.sources, graphs.get
+        known, sources, seen = here.known_sources, here.sources, graphs.get
         for position in positions:
             # Lists are faster than generators here, where most of the time of a matching goes.
             operands = tuple(
                 [
                     (settled[o] if o in settled else seen(o, -1), path)
-                    for o, path in sources(position)
+                    for o, path in known[position] or sources(position)
                 ]
             )
             key = ("operands", signature(position), operands)
@@ -271,9 +285,9 @@ class FingerprintTable:
         """The same in the other direction: what uses an instruction, and as which operand."""
         graphs: dict[int, int] = {}
         numbers = self._numbers
-        users, seen, root = here.users, graphs.get, here.root
+        users, seen, root = here.all_users(), graphs.get, here.root
         for position in reversed(positions):
-            uses = [(settled[u] if u in settled else seen(u, -1), at) for u, at in users(position)]
+            uses = [(settled[u] if u in settled else seen(u, -1), at) for u, at in users[position]]
             if len(uses) > 1:
                 uses.sort()
             key = ("users", signature(position), position == root, tuple(uses))
@@ -302,7 +316,16 @@ def metadata_key(instruction: Instruction) -> Hashable:
     text = instruction.attributes.get("metadata")
     if text is None:
         return ""
-    return _NO_MEANING.sub("", text[1:-1]).rstrip()
+    return _meaning(text) if len(text) <= _MOST_KEPT else _meaning.__wrapped__(text)
+
+
+_MOST_KEPT = 1_000
+"""Characters of metadata whose meaning is kept: a layer's instructions share one, by the score."""
+
+
+@lru_cache(maxsize=8_192)
+def _meaning(metadata: str) -> str:
+    return _NO_MEANING.sub("", metadata[1:-1]).rstrip()
 
 
 def operation_of(instruction: Instruction) -> str:

@@ -162,4 +162,4 @@ def _common_prefix(left: str, right: str) -> int:
 
 
 def _unnumbered(text: str) -> str:
-    return _NUMBERED.sub(r"\1", text)
+    return _NUMBERED.sub(r"\1", text) if "." in text else text
