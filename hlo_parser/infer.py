@@ -11,6 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from hlo_parser.infer_arrays import array_rules
+from hlo_parser.infer_parts import (
+    ANY,
+    COMPLEX,
+    FLOAT,
+    NUMBERS,
+    PARTS,
+    CannotInferError,
+    Rule,
+    array,
+    expect_kind,
+    expect_scalar,
+    kind_of,
+    listed,
+    one_or_tuple,
+    same_precision_aside,
+)
+from hlo_parser.infer_windows import window_rules
 from hlo_parser.shapes import Shape, element_bits
 from hlo_parser.values import int_from_text, ints_from_text, names_from_text
 
@@ -20,14 +38,6 @@ if TYPE_CHECKING:
 RootShape = Callable[[str], str]
 """The shape of a computation's root by the computation's name; empty when not known."""
 
-
-class CannotInferError(Exception):
-    """XLA infers no shape; its text says why."""
-
-
-_NUMBERS = frozenset(("int", "float", "complex"))
-_ANY = _NUMBERS | {"pred"}
-_FLOAT = frozenset(("float",))
 _INT = frozenset(("int",))
 _BITS = frozenset(("pred", "int"))
 _TRANSCENDENTAL = (
@@ -37,31 +47,28 @@ _TRANSCENDENTAL = (
 # Which kinds of elements an opcode of one operand takes; its result has the operand's shape.
 _UNARY = {
     **dict.fromkeys(_TRANSCENDENTAL.split(), frozenset(("float", "complex"))),
-    **dict.fromkeys("ceil erf floor round-nearest-afz round-nearest-even".split(), _FLOAT),
-    **dict.fromkeys("abs negate sign".split(), _NUMBERS),
+    **dict.fromkeys("ceil erf floor round-nearest-afz round-nearest-even".split(), FLOAT),
+    **dict.fromkeys("abs negate sign".split(), NUMBERS),
     **dict.fromkeys("count-leading-zeros popcnt".split(), _INT),
     "not": _BITS,
-    "is-finite": _FLOAT,
+    "is-finite": FLOAT,
 }
 _SIGNED = frozenset(("abs", "sign"))
 _BINARY = {
-    **dict.fromkeys("add multiply maximum minimum compare".split(), _ANY),
+    **dict.fromkeys("add multiply maximum minimum compare".split(), ANY),
     **dict.fromkeys(
         "subtract divide power remainder atan2 shift-left shift-right-arithmetic "
         "shift-right-logical".split(),
-        _NUMBERS,
+        NUMBERS,
     ),
     **dict.fromkeys("and or xor".split(), _BITS),
-    "complex": _FLOAT,
-    "mulhi": _ANY,
+    "complex": FLOAT,
+    "mulhi": ANY,
 }
 _AS_FIRST = frozenset(
-    "add-dependency copy domain dynamic-update-slice opt-barrier select-and-scatter shuffle "
-    "while".split()
+    "add-dependency copy domain dynamic-update-slice opt-barrier shuffle while".split()
 )
 _CALLS = {"call": "to_apply", "conditional": "branch_computations"}
-_PARTS = {"c64": "f32", "c128": "f64"}
-_COMPLEX = {"f32": "c64", "f64": "c128"}
 _WITHOUT_OPERANDS = {
     "after-all": "token[]",
     "partition-id": "u32[]",
@@ -97,39 +104,25 @@ def inferred(opcode: str, attributes: Mapping[str, str], shapes: list[Shape]) ->
     if opcode in _AS_FIRST:
         return first.without_layout
     if opcode in _UNARY and len(shapes) == 1:
-        _expect_kind(opcode, first, _UNARY[opcode])
+        expect_kind(opcode, first, _UNARY[opcode])
+        if opcode in _SIGNED and first.element_type.startswith("u"):
+            raise CannotInferError(f"{opcode} takes no elements of type {first.element_type}")
         if opcode == "is-finite":
-            return _array("pred", first)
-        is_size = opcode == "abs" and first.element_type in _PARTS
-        return _array(_PARTS[first.element_type], first) if is_size else first.without_layout
+            return array("pred", first)
+        is_size = opcode == "abs" and first.element_type in PARTS
+        return array(PARTS[first.element_type], first) if is_size else first.without_layout
     if opcode in _BINARY and len(shapes) == 2:
         return _binary(opcode, first, shapes[1])
     rule = _RULES.get(opcode)
     return "" if rule is None else rule(attributes, shapes)
 
 
-def _kind_of(element_type: str) -> str:
-    if element_type == "pred":
-        return "pred"
-    if element_type in _PARTS:
-        return "complex"
-    return "int" if element_type.rstrip("0123456789") in {"s", "u"} else "float"
-
-
-def _expect_kind(opcode: str, shape: Shape, kinds: frozenset[str]) -> None:
-    if shape.kind != "array":
-        raise CannotInferError(f"{opcode} takes arrays, found {shape.without_layout}")
-    is_unsigned = opcode in _SIGNED and shape.element_type.startswith("u")
-    if is_unsigned or _kind_of(shape.element_type) not in kinds:
-        raise CannotInferError(f"{opcode} takes no elements of type {shape.element_type}")
-
-
 def _binary(opcode: str, left: Shape, right: Shape) -> str:
     kinds = _BINARY[opcode]
-    _expect_kind(opcode, left, _ANY)
-    _expect_kind(opcode, right, _ANY)
+    expect_kind(opcode, left, ANY)
+    expect_kind(opcode, right, ANY)
     types = left.element_type, right.element_type
-    if {_kind_of(types[0])} - kinds or (kinds == _NUMBERS and types[1] == "pred"):
+    if {kind_of(types[0])} - kinds or (kinds == NUMBERS and types[1] == "pred"):
         raise CannotInferError(f"{opcode} takes no elements of type {types[0]} and {types[1]}")
     if not same_precision_aside(*types) or (opcode == "complex" and _complex_of(*types) is None):
         raise CannotInferError(f"{opcode} of {types[0]} and {types[1]}")
@@ -137,22 +130,17 @@ def _binary(opcode: str, left: Shape, right: Shape) -> str:
     if sizes is None:
         return ""
     if opcode == "compare":
-        return _array("pred", sizes)
+        return array("pred", sizes)
     if opcode == "complex":
-        return _array(_complex_of(*types) or "", sizes)
+        return array(_complex_of(*types) or "", sizes)
     widths = [element_bits(element_type) for element_type in types]
     if types[0] != types[1] and widths[0] == widths[1]:
         return ""
-    return _array(types[widths[1] > widths[0]], sizes)
+    return array(types[widths[1] > widths[0]], sizes)
 
 
 def _complex_of(real: str, imaginary: str) -> str | None:
-    return _COMPLEX.get(real) if real == imaginary else None
-
-
-def same_precision_aside(left: str, right: str) -> bool:
-    """Whether two element types are one, or both floating-point."""
-    return left == right or _kind_of(left) == _kind_of(right) == "float"
+    return COMPLEX.get(real) if real == imaginary else None
 
 
 def _broadcast_sizes(opcode: str, left: Shape, right: Shape) -> tuple[int, ...] | None:
@@ -168,26 +156,10 @@ def _broadcast_sizes(opcode: str, left: Shape, right: Shape) -> tuple[int, ...] 
     return None if left.is_dynamic or right.is_dynamic else tuple(map(max, pairs))
 
 
-def _array(element_type: str, sizes: tuple[int, ...] | Shape) -> str:
-    if isinstance(sizes, Shape):
-        if sizes.is_dynamic:
-            return f"{element_type}{sizes.without_layout.removeprefix(sizes.element_type)}"
-        sizes = sizes.dimensions
-    return f"{element_type}[{','.join(map(str, sizes))}]" if element_type else ""
-
-
-def _listed(attributes: Mapping[str, str], shape: Shape, key: str = "dimensions") -> list[int]:
-    """The dimensions an attribute lists; raises CannotInferError for those there are not."""
-    numbers = list(ints_from_text(attributes.get(key, "")))
-    if shape.kind != "array" or any(not 0 <= n < len(shape.dimensions) for n in numbers):
-        raise CannotInferError(f"{key} are not those of {shape.without_layout}")
-    return numbers
-
-
 def _select(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     which, left, right = (shapes * 3)[:3] if len(shapes) < 3 else shapes[:3]
     for shape in (left, right):
-        _expect_kind("select", shape, _ANY)
+        expect_kind("select", shape, ANY)
     if not same_precision_aside(left.element_type, right.element_type):
         raise CannotInferError(f"select of {left.without_layout} and {right.without_layout}")
     if which.element_type != "pred":
@@ -225,18 +197,18 @@ def _element(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _part(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    _expect_kind("real or imag", shapes[0], _FLOAT | {"complex"})
-    return _array(_PARTS.get(shapes[0].element_type, shapes[0].element_type), shapes[0])
+    expect_kind("real or imag", shapes[0], FLOAT | {"complex"})
+    return array(PARTS.get(shapes[0].element_type, shapes[0].element_type), shapes[0])
 
 
 def _transpose(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    numbers = _listed(attributes, shapes[0])
+    numbers = listed(attributes, shapes[0])
     if sorted(numbers) != list(range(len(shapes[0].dimensions))):
         raise CannotInferError(f"dimensions are no order of those of {shapes[0].without_layout}")
     if shapes[0].is_dynamic:
         return ""
     sizes = shapes[0].dimensions
-    return _array(shapes[0].element_type, tuple(sizes[number] for number in numbers))
+    return array(shapes[0].element_type, tuple(sizes[number] for number in numbers))
 
 
 def _broadcast(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
@@ -244,17 +216,17 @@ def _broadcast(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     sizes = ints_from_text(attributes.get("dimensions", ""))
     if not sizes or shapes[0].is_dynamic:
         return "" if sizes else shapes[0].without_layout
-    return _array(shapes[0].element_type, (*sizes, *shapes[0].dimensions))
+    return array(shapes[0].element_type, (*sizes, *shapes[0].dimensions))
 
 
 def _dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    _listed(attributes, shapes[0])
+    listed(attributes, shapes[0])
     return "s32[]"
 
 
 def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     arrays, starts = shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
-    numbers = _listed(attributes, arrays[0])
+    numbers = listed(attributes, arrays[0])
     if any(shape.kind != "array" or shape.dimensions for shape in starts):
         raise CannotInferError("the initial values of a reduce are scalars")
     if any(shape.is_dynamic for shape in arrays):
@@ -262,8 +234,8 @@ def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     if len({shape.dimensions for shape in arrays}) > 1:
         raise CannotInferError("the arrays of a reduce have one size")
     kept = tuple(s for number, s in enumerate(arrays[0].dimensions) if number not in numbers)
-    told = [_array(shape.element_type, kept) for shape in starts]
-    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+    told = [array(shape.element_type, kept) for shape in starts]
+    return one_or_tuple(told)
 
 
 def _together(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
@@ -272,16 +244,16 @@ def _together(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     if len(sizes) > 1 and not any(shape.is_dynamic for shape in shapes):
         raise CannotInferError("the arrays of a sort have one size")
     told = [shape.without_layout for shape in shapes]
-    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+    return one_or_tuple(told)
 
 
 def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     told = [shape.without_layout for shape in shapes[: len(shapes) // 2]]
-    return told[0] if len(told) == 1 else f"({', '.join(told)})"
+    return one_or_tuple(told)
 
 
 def _concatenate(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    numbers = _listed(attributes, shapes[0])
+    numbers = listed(attributes, shapes[0])
     types = {shape.element_type for shape in shapes}
     ranks = {len(shape.dimensions) for shape in shapes}
     is_mixed = not all(same_precision_aside(shapes[0].element_type, word) for word in types)
@@ -296,12 +268,12 @@ def _concatenate(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
         if (*others[:at], *others[at + 1 :]) != (*sizes[:at], *sizes[at + 1 :]):
             raise CannotInferError(f"concatenate of arrays that differ beside dimension {at}")
         sizes[at] += others[at]
-    return _array(shapes[0].element_type, tuple(sizes)) if len(types) == 1 else ""
+    return array(shapes[0].element_type, tuple(sizes)) if len(types) == 1 else ""
 
 
 def _square(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     sizes = shapes[0].dimensions
-    _expect_kind("cholesky", shapes[0], _FLOAT | {"complex"})
+    expect_kind("cholesky", shapes[0], FLOAT | {"complex"})
     if len(sizes) < 2 or (sizes[-1] != sizes[-2] and not shapes[0].is_dynamic):
         raise CannotInferError(f"cholesky of {shapes[0].without_layout}")
     return shapes[0].without_layout
@@ -310,7 +282,7 @@ def _square(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 def _dot(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     left, right = shapes[0], shapes[1] if len(shapes) > 1 else shapes[0]
     batch, other_batch, contracted, other_contracted = (
-        _listed(attributes, right if key.startswith("rhs") else left, key)
+        listed(attributes, right if key.startswith("rhs") else left, key)
         for key in (
             "lhs_batch_dims",
             "rhs_batch_dims",
@@ -330,28 +302,20 @@ def _dot(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     taken, other_taken = {*batch, *contracted}, {*other_batch, *other_contracted}
     told += [size for number, size in enumerate(left.dimensions) if number not in taken]
     told += [size for number, size in enumerate(right.dimensions) if number not in other_taken]
-    return _array(left.element_type, tuple(told))
+    return array(left.element_type, tuple(told))
 
 
 def _reverse(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    numbers = _listed(attributes, shapes[0])
+    numbers = listed(attributes, shapes[0])
     if len(set(numbers)) < len(numbers):
         raise CannotInferError("dimensions has one twice")
     return shapes[0].without_layout
 
 
-def _pad(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    rank = attributes.get("padding", "").count("x") + 1
-    if shapes[0].kind != "array" or rank != len(shapes[0].dimensions):
-        raise CannotInferError(f"padding of {rank} dimensions for {shapes[0].without_layout}")
-    _expect_scalar("the value of a pad", shapes[-1])
-    return ""
-
-
 def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     """The result has the type that is returned, which is not known here."""
     for shape in shapes:
-        _expect_kind("map", shape, _ANY)
+        expect_kind("map", shape, ANY)
     numbers = list(ints_from_text(attributes.get("dimensions", "")))
     is_dynamic = any(shape.is_dynamic for shape in shapes)
     if not is_dynamic and len({shape.dimensions for shape in shapes}) > 1:
@@ -362,20 +326,16 @@ def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _set_dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    _listed(attributes, shapes[0])
-    _expect_scalar("a dimension's size", shapes[-1])
+    listed(attributes, shapes[0])
+    expect_scalar("a dimension's size", shapes[-1])
     if shapes[-1].element_type != "s32":
         raise CannotInferError(f"a dimension's size is an s32, found {shapes[-1].element_type}")
     return ""
 
 
-def _expect_scalar(role: str, shape: Shape) -> None:
-    if shape.kind != "array" or shape.dimensions:
-        raise CannotInferError(f"{role} is a scalar, found {shape.without_layout}")
-
-
-_Rule = Callable[[Mapping[str, str], list[Shape]], str]
-_RULES: dict[str, _Rule] = {
+_RULES: dict[str, Rule] = {
+    **array_rules(),
+    **window_rules(),
     "select": _select,
     "clamp": _clamp,
     "get-tuple-element": _element,
@@ -391,7 +351,6 @@ _RULES: dict[str, _Rule] = {
     "concatenate": _concatenate,
     "cholesky": _square,
     "dot": _dot,
-    "pad": _pad,
     "map": _map,
     "set-dimension-size": _set_dimension_size,
 }

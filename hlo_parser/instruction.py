@@ -135,12 +135,13 @@ class AttributeList:
                 raise AttributeError(name, name=name, obj=self)
             if name == "raw":
                 pairs = pairs_in(self.text, patterns.attribute)
-                self.raw = MappingProxyType({key[:-1]: value for key, value in pairs})
-            elif name == "callees":
+                raw = self.raw = MappingProxyType({key[:-1]: value for key, value in pairs})
+                return raw
+            if name == "callees":
                 found = _plain_callees(self.text)
-                self.callees = _callees(self.raw) if found is None else found
-            else:
-                self._type_all()
+                made = self.callees = _callees(self.raw) if found is None else found
+                return made
+            self._type_all()
             return getattr(self, name)
 
     def _type_all(self) -> None:
@@ -260,13 +261,14 @@ class Instruction:
     def _cut_operands(self) -> None:
         arguments = self.arguments
         if not arguments or self.opcode in _TAKES_NOTHING:
-            self.operands = ()
+            self.operands = self.operand_paths = ()
         elif "[" in arguments or "(" in arguments or "/" in arguments or "#" in arguments:
             # Shapes, `/*index=5*/`, paths.
             self.operands = tuple([name for name, _ in patterns.operand.findall(arguments)])
         else:
             # Nothing but names, as most texts print them.
-            self.operands = tuple(arguments.replace("%", "").split(", "))
+            names = self.operands = tuple(arguments.replace("%", "").split(", "))
+            self.operand_paths = _NO_PATHS.get(len(names)) or ((),) * len(names)
 
     def _paths(self) -> tuple[tuple[int, ...], ...]:
         count = len(self.operands)

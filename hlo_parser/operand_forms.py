@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo_parser.infer import CannotInferError, inferred
+from hlo_parser.infer import inferred
+from hlo_parser.infer_parts import CannotInferError
 from hlo_parser.instruction_forms import Fault, split_list
 from hlo_parser.literal_forms import compatible, leaf_count
 from hlo_parser.possessive import compile_pattern
