@@ -25,6 +25,8 @@ SPLIT_MAGIC = b"PK\x07\x08"
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
+_ENTRY = struct.Struct("<4s24x3H12x")
+_ENTRY_MAGIC = b"PK\x01\x02"
 _LONGEST_COMMENT = 0xFFFF
 _NAME_AND_EXTRA_BYTES = 1 << 12
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -71,28 +73,58 @@ def _check_end_record(file: BinaryIO, settings: Settings) -> None:
     if place < 0 or len(tail) - place < _END.size:
         raise _truncated()
     _, disk, first_disk, _, count, directory_size, _, _ = _END.unpack_from(tail, place)
+    directory_end = start + place
     if place >= _LOCATOR.size and tail.startswith(b"PK\x06\x07", place - _LOCATOR.size):
         _, _, end64, disks = _LOCATOR.unpack_from(tail, place - _LOCATOR.size)
+        directory_end -= _LOCATOR.size + _END64.size
+        if end64 != directory_end:
+            # `zipfile` reads what stands before the locator, whatever place that states.
+            raise _bad_zip("its 64-bit end record is not where it is said to be")
         count, directory_size = _end64(file, end64)
         disk = first_disk = disks - 1 if disks else 0
     if disk or first_disk:
         raise _split()
     if count > settings.max_members or directory_size > count * _NAME_AND_EXTRA_BYTES:
-        raise LimitExceeded(
-            f"the zip lists {count:,} members in a directory of {directory_size:,} bytes",
-            code="too_many_members",
-            next_step="Raise max_members, or pack fewer files.",
-        )
+        raise _too_many(count, directory_size)
+    _check_directory(file, directory_end - directory_size, directory_size, settings.max_members)
     file.seek(0)
 
 
 def _end64(file: BinaryIO, place: int) -> tuple[int, int]:
-    file.seek(place)
+    file.seek(max(place, 0))
     record = file.read(_END64.size)
     if len(record) < _END64.size or not record.startswith(b"PK\x06\x06"):
         raise _bad_zip("its 64-bit end record is missing")
     fields = _END64.unpack(record)
     return fields[7], fields[8]
+
+
+def _check_directory(file: BinaryIO, place: int, size: int, most: int) -> None:
+    """Count the entries, of which an end record may state too few; broken ones end the count.
+
+    Raises:
+        LimitExceeded: there are more than `most`.
+    """
+    file.seek(max(place, 0))
+    count, left = 0, size
+    while left > 0:
+        entry = file.read(_ENTRY.size)
+        if len(entry) < _ENTRY.size or not entry.startswith(_ENTRY_MAGIC):
+            return
+        count += 1
+        if count > most:
+            raise _too_many(count, size)
+        lengths = sum(_ENTRY.unpack(entry)[1:])
+        file.seek(lengths, io.SEEK_CUR)
+        left -= _ENTRY.size + lengths
+
+
+def _too_many(count: int, directory_size: int) -> LimitExceeded:
+    return LimitExceeded(
+        f"the zip lists {count:,} members in a directory of {directory_size:,} bytes",
+        code="too_many_members",
+        next_step="Raise max_members, or pack fewer files.",
+    )
 
 
 def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:

@@ -183,6 +183,31 @@ def test_too_many_members() -> None:
     assert load(tar_of({**many, **WHOLE}), max_members=62).coverage.files == 62
 
 
+def test_zip_with_more_members_than_its_end_record_states() -> None:
+    data = bytearray(zip_of({f"d/{number}": b"" for number in range(60)}))
+    struct.pack_into("<2H", data, data.rfind(b"PK\5\6") + 8, 1, 1)
+    assert refusal(bytes(data), max_members=50) == "too_many_members"
+
+
+def test_zip_with_another_end_record_than_the_stated_one() -> None:
+    record = struct.Struct("<4sQ2H2L4Q")
+    decoy = record.pack(b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, 50, 0)
+    many = {f"d/{number}": b"" for number in range(60)}
+    data = zip_of({**many, "d/decoy": decoy}, method=zipfile.ZIP_STORED)
+    place = data.rfind(b"PK\5\6")
+    size, start = struct.unpack_from("<2L", data, place + 12)
+
+    def with_records(count: int, stated: int) -> bytes:
+        end64 = record.pack(b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start)
+        locator = struct.pack("<4sLQL", b"PK\6\7", 0, stated, 1)
+        return data[:place] + end64 + locator + data[place:]
+
+    assert refusal(with_records(61, data.index(decoy)), max_members=50) == "bad_archive"
+    assert refusal(with_records(61, place), max_members=50) == "too_many_members"
+    assert refusal(with_records(1, place), max_members=50) == "too_many_members"
+    assert refusal(with_records(61, place), max_members=61) == "no_xla_files"
+
+
 @pytest.mark.parametrize("pack", [gz, zstd.compress], ids=["gzip", "zstd"])
 @pytest.mark.parametrize("inner", ["tar", "text"])
 def test_compression_bomb(pack: Pack, inner: str) -> None:
