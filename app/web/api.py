@@ -10,10 +10,10 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from app.errors import UsageError
+from app.errors import NotFound, UsageError
 from app.jobs.event_diffs import event_diffs_of
 from app.report.forms import MEDIA_TYPES, ReportForm, in_form
-from app.store import ReportRow
+from app.store import ReportRow, StoreUnavailable
 from app.web.callers import bearer_of, client_of
 from app.web.contract import (
     FailOn,
@@ -291,7 +291,11 @@ async def watch(
     row: Annotated[ReportRow, Depends(_watched)],
     slot: Annotated[None, Depends(_stream_slot)],
 ) -> AsyncIterator[ServerSentEvent]:
-    """A `state` event whenever something changed; the stream ends when the analysis has."""
+    """A `state` event whenever something changed.
+
+    The stream ends when the analysis has, when the report is deleted, and when the server cannot
+    tell.
+    """
     del slot
     shown: ReportState | None = None
     while True:
@@ -302,7 +306,10 @@ async def watch(
         if row.is_over or services.stopping.is_set():
             return
         await asyncio.sleep(_POLL_S)
-        row = await run_in_threadpool(find_report, services, report_id)
+        try:
+            row = await run_in_threadpool(find_report, services, report_id)
+        except (NotFound, StoreUnavailable):
+            return  # half an answer is out: whoever asks again is told why
 
 
 @router.delete(

@@ -34,7 +34,11 @@ MAX_RANKS = 64
 router = APIRouter(prefix="/api/v1", tags=["reports"])
 page_router = APIRouter(include_in_schema=False)
 
-_LINK = re.compile(r"(?:https?://[^/\s]{1,256})?(?:/api/v1/reports|/r)/([^/?#\s]{1,256})[^\s]*")
+# A server may stand below a path of its host.
+_LINK = re.compile(
+    r"(?:https?://[^/\s]{1,256}(?:/[^/?#\s]{1,64}){0,8}?)?"
+    r"(?:/api/v1/reports|/r)/([^/?#\s]{1,256})[^\s]*"
+)
 _LETTER = re.compile(r"[a-z]")
 # What the page calls the reports.
 _NAMES = (*ascii_lowercase, *map(str, range(len(ascii_lowercase) + 1, MAX_RANKS + 1)))

@@ -161,7 +161,7 @@ def _check_request(scope: Scope, headers: Headers) -> None:
             code="content_encoding",
         )
     length = headers.get("content-length", "0")
-    is_long = length.isdigit() and int(length[:20]) > _MOST_FORM_BYTES
+    is_long = length.isdecimal() and int(length[:20]) > _MOST_FORM_BYTES
     if is_long and not _takes_dumps(scope):
         raise LimitExceeded(
             "no such body is taken at this address",

@@ -217,7 +217,7 @@ def wish_from(words: Mapping[str, str]) -> Wish:
             commit=given["commit"],
             run=given["run"],
         ),
-        _days_from(given["expire_days"]),
+        days_from(given["expire_days"]) if given["expire_days"] else None,
     )
 
 
@@ -236,6 +236,23 @@ def yes_or_no(text: str, *, place: str) -> bool:
             code="bad_field",
         )
     return word in ("1", "true", "yes", "on")
+
+
+def days_from(text: str) -> int:
+    """For how many days a report is to be kept.
+
+    Raises:
+        UsageError: it is no whole number of days, or too many (`bad_field`).
+    """
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_EXPIRE_DAYS))
+    if not (is_number and 1 <= int(text) <= MAX_EXPIRE_DAYS):
+        raise UsageError(
+            "it is no number of days",
+            place="expire_days",
+            next_step=f"Send a whole number from 1 to {MAX_EXPIRE_DAYS}.",
+            code="bad_field",
+        )
+    return int(text)
 
 
 def end_after(days: int | None, now: float) -> float | None:
@@ -258,19 +275,6 @@ def _check_links(commit: str, run: str) -> None:
             next_step="Send one that starts with https://.",
             code="bad_field",
         )
-
-
-def _days_from(text: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_EXPIRE_DAYS):
-        raise UsageError(
-            "it is no number of days",
-            place="expire_days",
-            next_step=f"Send a whole number from 1 to {MAX_EXPIRE_DAYS}.",
-            code="bad_field",
-        )
-    return int(text)
 
 
 def _is_unseen(character: str) -> bool:

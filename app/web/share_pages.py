@@ -21,7 +21,7 @@ from app.web.body import body_pieces
 from app.web.callers import caller_of
 from app.web.intake import check_load
 from app.web.ownership import remember_owner, token_of_browser
-from app.web.receiving import MAX_EXPIRE_DAYS
+from app.web.receiving import days_from
 from app.web.rendering import Site, render
 from app.web.rights import check_right
 from app.web.services import Services, bundle_attachment, find_report, services_of
@@ -140,10 +140,7 @@ def _redaction(words: Mapping[str, str]) -> dict[str, bool]:
 
 
 def _days(words: Mapping[str, str]) -> int:
-    text = words.get("expire_days", str(DEFAULT_DAYS))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_EXPIRE_DAYS):
-        raise UsageError("it is no number of days", place="expire_days", code="bad_field")
-    return int(text)
+    return days_from(words.get("expire_days", str(DEFAULT_DAYS)))
 
 
 def _words_of(row: ReportRow) -> _ShareWords:

@@ -1,6 +1,7 @@
 """The API from a sender's side: send, wait, read, delete; with the real analysis behind it."""
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -255,6 +256,19 @@ def test_events_tell_every_change_and_end(working: TestClient) -> None:
     assert all(event["progress"] for event in events[:-1])
     assert (events[-1]["state"], events[-1]["progress"]) == ("done", None)
     assert all(one != two for one, two in pairwise(events))
+
+
+def test_events_end_with_the_report(settings: Settings) -> None:
+    app = create_app(settings, runner_for=IdleRunner)
+    with TestClient(app, base_url="http://localhost") as client:
+        created = client.put(REPORTS, content=small_dump()).json()
+        key = app.state.services.store.reports.find(created["id"]).key
+        deleting = threading.Timer(0.3, app.state.services.store.reports.delete, [key])
+        deleting.start()
+        answer = client.get(f"{REPORTS}/{created['id']}/events")
+        deleting.join()
+    assert answer.status_code == 200
+    assert [event["state"] for event in events_of(answer.text)] == ["queued"]
 
 
 def test_an_address_may_have_only_so_many_streams(client: TestClient) -> None:

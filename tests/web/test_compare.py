@@ -65,7 +65,9 @@ def test_a_report_is_equal_to_itself(server: TestClient, two: tuple[str, str]) -
 
 def test_links_do_for_ids(server: TestClient, two: tuple[str, str]) -> None:
     link = f"https://example.org/r/{two[0]}#loops"
-    assert answer(server, link, f"/r/{two[1]}") == answer(server, *two)
+    below = f"https://example.org/tools/hlo/r/{two[1]}/passes?module=a/r/b"
+    for other in (f"/r/{two[1]}", f"https://example.org/api/v1/reports/{two[1]}", below):
+        assert answer(server, link, other) == answer(server, *two)
 
 
 @pytest.mark.parametrize("query", [{"a": "x" * 32, "b": "y" * 32}, {"a": "", "b": ""}, {"a": "z"}])

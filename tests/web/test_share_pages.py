@@ -106,7 +106,7 @@ def test_only_the_sender_may(working: TestClient, sent: str, way: str) -> None:
     assert leaks(answer.text) == {}
 
 
-@pytest.mark.parametrize("days", ["0", "x", "99999999"])
+@pytest.mark.parametrize("days", ["0", "x", "99999999", "0000000019"])
 def test_days_must_be_days(working: TestClient, sent: str, days: str) -> None:
     form = {"redact": "1", "expire_days": days}
     assert working.post(f"{sent}/share", data=form, headers=HTML).status_code == 400
