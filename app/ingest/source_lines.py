@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from app.model.report import Report, Source
-from app.model.source_lines import ProgramText, Snippet, SourceLines
+from app.model.source_lines import ProgramText, Snippet, SourceLines, lines_of_program
 
 CONTEXT_LINES = 2
 """Lines shown before and after a place."""
@@ -41,7 +41,7 @@ def read_program(files: Iterable[str], nearby: Sequence[Path]) -> dict[str, Prog
         for path in _candidates(file, folders):
             lines = _lines_of(path)
             if lines:
-                found[file] = ProgramText(tuple(lines), origin=str(path))
+                found[file] = ProgramText(lines, origin=str(path))
                 break
     return found
 
@@ -60,7 +60,7 @@ def _snippet(source: Source, folders: Sequence[Path]) -> Snippet | None:
             first = max(1, source.line - CONTEXT_LINES)
             return Snippet(
                 first_line=first,
-                lines=tuple(lines[first - 1 : source.line + CONTEXT_LINES]),
+                lines=lines[first - 1 : source.line + CONTEXT_LINES],
                 file=str(path),
             )
     return None
@@ -73,10 +73,10 @@ def _candidates(name: str, folders: Sequence[Path]) -> Iterable[Path]:
         yield from (folder / posix.name for folder in folders)
 
 
-def _lines_of(path: Path) -> list[str]:
+def _lines_of(path: Path) -> tuple[str, ...]:
     try:
         if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
-            return []
-        return path.read_text("utf-8", "backslashreplace").splitlines()
+            return ()
+        return lines_of_program(path.read_text("utf-8", "backslashreplace"))
     except (OSError, ValueError):
-        return []
+        return ()

@@ -1,4 +1,7 @@
-"""Lines of the user's program, as callers that may read files hand them to a rendering."""
+"""Lines of the user's program, as callers that may read files hand them to a rendering.
+
+They are cut here as Python counts them, so that a line of a dump is that line of the file.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +25,15 @@ class ProgramText:
 
     lines: tuple[str, ...]
     origin: str
+
+
+def lines_of_program(text: str) -> tuple[str, ...]:
+    """The lines of a source file as Python counts them: a form feed, say, ends none.
+
+    The ends of lines are those of cpython/Parser/tokenizer: LF, CR LF and CR.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return tuple(lines if lines[-1] else lines[:-1])
 
 
 SourceLines = Mapping[tuple[str, int], Snippet]

@@ -28,6 +28,7 @@ from app.report.wording import (
     CONFIDENCE_WORDS,
     LINE_ORIGINS,
     SEVERITY_WORDS,
+    code_line,
     counted,
     file_name,
     message_text,
@@ -214,7 +215,7 @@ def _where(culprit: Culprit, standing: str) -> str:
 
 def _snippet_view(snippet: Snippet, here: int) -> tuple[SourceLineView, ...]:
     return tuple(
-        SourceLineView(number=number, text=text, here=number == here)
+        SourceLineView(number=number, text=code_line(text), here=number == here)
         for number, text in enumerate(snippet.lines, start=snippet.first_line)
     )
 

@@ -20,6 +20,7 @@ from app.report.source_views import DetailView, FileView, LineView, MadeView, So
 from app.report.verdict import module_labels
 from app.report.views import view_links
 from app.report.wording import (
+    code_line,
     counted,
     file_name,
     legible,
@@ -41,7 +42,6 @@ HOW_WORDS: Mapping[SourceHow, str] = {
 _MOST_LINES = 3_000
 _AROUND = 6
 _MOST_FILES = 200
-_MOST_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,9 +356,7 @@ def _with_context(numbers: set[int], count: int) -> list[int]:
 def _code(text: ProgramText, number: int) -> str:
     if not 1 <= number <= len(text.lines):
         return ""
-    line = text.lines[number - 1]
-    shown = line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"
-    return legible(shown.expandtabs(4))
+    return code_line(text.lines[number - 1])
 
 
 def _at_least(figures: Figures, words: str) -> str:

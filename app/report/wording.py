@@ -28,6 +28,7 @@ T = TypeVar("T")
 EventGroup = Literal["lifetime", "pipelined", "multiplied", "trip_count", "minor"]
 
 _MOST_MODULES = 3
+_MOST_CODE = 400
 
 EVENT_WORDS: dict[LoopEventKind, str] = {
     "created": "created",
@@ -147,6 +148,12 @@ def visible(text: str, *, keep_newlines: bool = False) -> str:
         char if char.isprintable() or (keep_newlines and char in "\n\t") else _escape(char)
         for char in text
     )
+
+
+def code_line(line: str) -> str:
+    """A line of the user's program, with blanks for tabs; one of absurd length is cut."""
+    cut = line if len(line) <= _MOST_CODE else f"{line[:_MOST_CODE]}…"
+    return visible(cut.expandtabs(4))
 
 
 def _escape(char: str) -> str:

@@ -11,7 +11,13 @@ from pathlib import Path
 from app.bundle import Bundle
 from app.ingest.source_lines import CONTEXT_LINES, read_program, read_source_lines
 from app.model.report import Report
-from app.model.source_lines import NO_SOURCE_LINES, ProgramText, Snippet, SourceLines
+from app.model.source_lines import (
+    NO_SOURCE_LINES,
+    ProgramText,
+    Snippet,
+    SourceLines,
+    lines_of_program,
+)
 from app.report.wording import file_name
 from app.views.source_files import matching_file
 from app.web.samples import folder_of_sample
@@ -67,5 +73,5 @@ def _uploaded(bundle: Bundle, file: str) -> ProgramText | None:
     position = matching_file(file, names)
     if position is None:
         return None
-    lines = tuple(bundle.program_text(position).splitlines())
+    lines = lines_of_program(bundle.program_text(position))
     return ProgramText(lines, f"{names[position]} of the upload")

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from app.model.source_lines import Snippet
 from app.report.html import PageLinks, page_of, report_page
 from app.report.rows import MAX_ROWS
 from app.settings import static_dir
@@ -83,6 +84,16 @@ def test_hostile_text_is_shown_as_text(offline: bool) -> None:
     assert "\\x1b[31mred\\x07\\x00" in reader.words
     assert "right\\u202eto left\\u2028line" in reader.words
     assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u2028\u2029]", html)
+
+
+@BOTH_WAYS
+def test_lines_of_the_program_are_shown_as_text(offline: bool) -> None:
+    lines = ("\t<b>\u202e\x1b[1m", "x = " + "1" * 5_000)
+    snippets = {(builders.PROGRAM, 55): Snippet(55, lines)}
+    page = report_page(builders.crash_report(), offline=offline, source_lines=snippets)
+    assert "</span>    &lt;b&gt;\\u202e\\x1b[1m\n" in page
+    assert "1" * 300 in page
+    assert "1" * 500 not in page
 
 
 @BOTH_WAYS
