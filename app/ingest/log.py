@@ -4,16 +4,18 @@ Lines are taken one after another and grouped to messages (`log_messages`). Then
 consequences are folded: a failure that a hundred ranks print is one, and the abort that follows a
 failed check is none. While no message is open, the lines that `log_marks` finds dull are only
 counted. Work is linear in the log, and a file is read block by block, so a log of gigabytes is read
-like a short one.
+like a short one. A few lines in which nothing is found may be an excerpt (`log_excerpts`).
 """
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from app.errors import NotADump
 from app.ingest.failures import fold, names_in
 from app.ingest.log_blocks import BLOCK_BYTES, blocks_of_bytes, blocks_of_file, blocks_of_text
+from app.ingest.log_excerpts import Excerpt
 from app.ingest.log_lines import LineCleaner
 from app.ingest.log_marks import LineMarker, may_be_headed
 from app.ingest.log_messages import MessageReader
@@ -94,7 +96,9 @@ class _LogReader:
     """Takes a log as lines or as blocks, and hands on what must be read."""
 
     def __init__(self, name: str) -> None:
+        self._name = name
         self._messages = MessageReader(name)
+        self._excerpt = Excerpt()
         self._cleaner = LineCleaner()
         self._marker = LineMarker(self._messages.is_read)
         self._lines = 0
@@ -106,6 +110,7 @@ class _LogReader:
         for number, raw in enumerate(lines, start=1):
             size += len(raw.encode("utf-8", "replace"))
             self._lines = number
+            self._excerpt.feed(raw)
             self._messages.feed(self._cleaner.clean(number, raw))
         return size
 
@@ -113,6 +118,7 @@ class _LogReader:
         # How a log ends is read in full, whether or not it was said before.
         last: deque[bytes] = deque()
         for block in blocks:
+            self._excerpt.feed_block(block)
             last.append(block)
             if len(last) > _READ_AT_END:
                 self._feed_block(last.popleft())
@@ -170,7 +176,10 @@ class _LogReader:
             end = line
 
     def finish(self, byte_size: int) -> LogFacts:
-        return self._messages.finish(lines=self._lines, byte_size=byte_size, repeats=self._repeats)
+        facts = self._messages.finish(lines=self._lines, byte_size=byte_size, repeats=self._repeats)
+        complaints = self._excerpt.complaints(facts, self._name)
+        told = sorted((*facts.verbose, *complaints), key=lambda line: line.line_number)
+        return replace(facts, verbose=tuple(told))
 
 
 def _decoded(raw: bytes) -> str:

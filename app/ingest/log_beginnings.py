@@ -19,6 +19,11 @@ class Beginning:
     exception: str | None = None
 
 
+_HEAP = (
+    r"(?:double free or corruption \(|corrupted (?:size vs|double-linked)|free\(\): invalid "
+    r"|malloc\(\): |malloc_consolidate\(\): |munmap_chunk\(\): |realloc\(\): invalid "
+    r"|\*\*\* stack smashing detected)"
+)
 _SIGNAL = re.compile(
     r"Fatal Python error: (?P<python>[^\n]{1,200})$"
     r"|\*\*\* (?:Process received signal|Aborted at|SIG[A-Z]{2,6}\b)"
@@ -27,6 +32,8 @@ _SIGNAL = re.compile(
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
     r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
+    # What the C library says before it aborts.
+    rf"|{_HEAP}"
 )
 # Python prints this wherever its error stream stands, be it behind a progress bar.
 _FATAL = "Fatal Python error: "
@@ -34,7 +41,8 @@ _FATAL_WITHIN = 400
 _TERMINATE = re.compile(r"terminate called (?:after throwing|without an active)")
 _BARE_EXCEPTION = re.compile(
     r"(?P<name>(?:[\w.]{1,200}\.)?(?:XlaRuntimeError|JaxRuntimeError)): (?P<text>.*)$"
-    r"|(?P<wrapped>RuntimeError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_).*)$"
+    r"|(?P<wrapped>RuntimeError|ValueError): (?P<wrapped_text>(?:Bad StatusOr access: |CUDNN_|CUDA_"
+    rf"|(?:{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): ).*)$"
     r"|(?P<plain>AssertionError|FloatingPointError): (?P<plain_text>.*)$"
 )
 # Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.

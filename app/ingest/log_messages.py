@@ -59,7 +59,7 @@ _AFTER_EXCEPTION = re.compile(
 _HARMLESS = re.compile(
     r"There was an error before creating cudnn handle|Unable to register cu\w{2,6} factory"
     r"|failed call to cuInit|Could not find cuda drivers|Could not load dynamic library"
-    r"|computation placer already registered"
+    r"|computation placer already registered|(?<!Error: )Unable to initialize backend '"
 )
 _PIPELINE = "hlo_pass_pipeline.cc"
 _PASS = re.compile(r"\s*HLO pass (?P<name>\S[^\n]*)$")

@@ -61,9 +61,11 @@ STATUS_CODES = (
     "PERMISSION_DENIED UNAUTHENTICATED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE "
     "UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
 ).split()
-# To 2022 `Internal: ...`, upper case since.
-OLD_STATUS_CODES = {code.title().replace("_", " "): code for code in STATUS_CODES} | {
-    code.title().replace("_", ""): code for code in STATUS_CODES
+# To 2022 `Invalid argument: ...`, upper case since; of several errors `InvalidArgument: ...`.
+OLD_STATUS_CODES = {
+    spelt: code
+    for code in STATUS_CODES
+    for spelt in (code.capitalize().replace("_", " "), code.title().replace("_", ""))
 }
 STATUS = re.compile(rf"(?P<code>{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): ")
 
@@ -128,6 +130,8 @@ _SIGNAL_WORDS = {
     "Illegal instruction": "SIGILL",
     "Floating point exception": "SIGFPE",
     "Killed": "SIGKILL",
+    # The C library, before it aborts.
+    **dict.fromkeys(("corrupt", "free(): ", "alloc", "munmap_chunk", "smashing"), "SIGABRT"),
 }
 
 

@@ -24,6 +24,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "    @     0x7f81694b0634  xla::WhileLoopUnroller::UnrollInternal()",
     ),
     "lhs-scheduler": (
+        PYTHON + "UNKNOWN: Scheduling group 7 cannot be kept together",
         F + "gpu/gpu_hlo_schedule.cc:401] Check failed: (config.all_gather_overlap_limit <= "
         "config.parallel_collective_overlap_limit) ",
         F + "latency_hiding_scheduler.cc:2210] Check failed: n->IsScheduled()",
@@ -32,6 +33,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        "ValueError: an output was given the sharding of {'a': 8}, which implies "
+        "that the global size of its dimension 0 should be divisible by 8",
         PYTHON + "INVALID_ARGUMENT: Tile assignment dimensions are not those of the input rank",
         F + "spmd/spmd_partitioner.cc:412] Check failed: sharding.TileAgnosticDeviceAssignment()",
         "E  " + PYTHON + "INTERNAL: RET_CHECK failure (external/xla/xla/service/spmd/"
@@ -58,6 +61,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "overlaps with operand dimension sharding or replicated axes",
     ),
     "layout": (
+        PYTHON + "INVALID_ARGUMENT: Layout passed in is not that of the array: (major_to_minor=1)",
         F + "layout_assignment.cc:1420] Check failed: layout.minor_to_major_size() == rank",
         "INTERNAL: RET_CHECK failure (xla/service/layout_normalization.cc:431) "
         "ShapeUtil::ReshapeIsBitcast(s, operand->shape())",
@@ -66,12 +70,15 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         ABSL.format("F") + "shape.h:411] Check failed: has_layout() f32[3]",
     ),
     "algsimp-numerics": (
+        "E   AssertionError: \nE   Arrays are not equal\nE   nan location mismatch",
+        "x=89  jit: [1.]   eager: [nan]",
         "AssertionError: \nNot equal to tolerance rtol=1e-05, atol=0",
         'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\n'
         "AssertionError: \nNot equal to tolerance rtol=1e-05, atol=0\n\nMismatched elements: 1 / 8",
         "F xla/hlo/transforms/simplifiers/algebraic_simplifier.cc:210] Check failed: user_count",
     ),
     "fusion": (
+        "RuntimeError: Internal: The outputs of a reduction fusion are inconsistent fusion outputs",
         "*** Check failure stack trace: ***\n    @     0x557c  absl::LogMessage::Flush()\n"
         "    @     0x557c  xla::ApplyIndexingOp::fold()\n    @  0x557c  mlir::Op<>::foldHook<>()",
         "python3: xla/service/gpu/fusions/loop.cc:117: void f(): Assertion `n < 3' failed.\n"
@@ -83,6 +90,9 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/priority_fusion.cc:77] Check failed: !ops.empty()",
     ),
     "triton-autotune": (
+        "triton_fusion_numerics_verifier.cc:270: The buffer does not match",
+        "I external/xla/xla/service/hlo_pass_pipeline.cc:181]   HLO pass autotune-fusion-emitters\n"
+        "double free or corruption (!prev)",
         "jax.errors.JaxRuntimeError: UNKNOWN: <unknown>:0: error: loc(\"a.3\"): 'scf.for' op is "
         "not what its region yields",
         "jax.errors.JaxRuntimeError: UNKNOWN: <unknown>:0: error: does not fit\n"
@@ -98,6 +108,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)\n#0  0x00007fa1 in mlir::triton::gpu::foo (op=0x1)",
     ),
     "ptxas-backend": (
+        "ptxas /tmp/a, line 9; fatal   : Unsupported .version 8.4; current version is '8.2'",
         PYTHON + "INTERNAL: ptxas exited with non-zero error code 139, output: ",
         PYTHON + "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 9, available: 8",
         ABSL.format("E") + "gpu_compiler.cc:2608] LLVM Fatal Error while compiling target binary "
@@ -108,6 +119,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
     ),
     "gemm-rewriter": (
+        " ** On entry to GEMM_EX  parameter number 7 had an illegal value",
         "rocBLAS error: Could not initialize Tensile host:\n_Map_base::at\n\nAborted (core dumped)",
         PYTHON + "INTERNAL: Failed to execute XLA Runtime executable: run time error: custom call "
         "'xla.gpu.gemm' failed: Failed to run cuBLAS gemm",
@@ -147,6 +159,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "INTERNAL: Scoped allocation with size 18.00M and limit 16.00M exceeded scoped vmem limit",
     ),
     "tpu-backend": (
+        E + "tpu_hal.cc:249] Failed to initialize TPU system: no mmap",
         "*** SIGABRT received by PID 545434 (TID 545434) on cpu 25; stack trace: ***\n"
         "PC: @     0x7fcf5129603b  (unknown)  raise\n"
         "    @     0x7fcf42732dbc       1328  TpuCompiler_RunHloPasses",
@@ -157,11 +170,13 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "F0120 12:29:23.305308 3 fusion_emitter.cc:1] Check failed: fusion_util::IsX(user)",
     ),
     "conditional": (
+        "INVALID_ARGUMENT: Arguments of a conditional do not fit: branch_index is f32[]",
         "F external/xla/xla/hlo/ir/hlo_instruction.cc:3001] Check failed: PRED == "
         "operand(0)->shape().element_type() (1 vs. 4)",
         F + "conditional_code_motion.cc:400] Check failed: branch != nullptr",
     ),
     "hang-rendezvous": (
+        "UNAVAILABLE: failed to connect to all addresses; last error: refused",
         "Megascale detects a hang but cannot tell why.",
         PYTHON + "DEADLINE_EXCEEDED: GetKeyValue() timed out with key: cuda:some_id",
         PYTHON + "DEADLINE_EXCEEDED: no answer within 600 s",
@@ -176,11 +191,13 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "UNKNOWN: Gloo all-reduce failed: [external/gloo/gloo/transport/tcp/pair.cc:5] x",
     ),
     "p2p-race": (
+        PYTHON + "INTERNAL: collective permute: no peer buffer: cudaIpcOpen failed",
         PYTHON + "INTERNAL: Failed to execute XLA Runtime executable: run time error: custom call "
         "'xla.gpu.collective_permute' failed: external/xla/xla/service/gpu/nccl_utils.cc:12: NCCL "
         "operation ncclGroupEnd() failed: unhandled system error",
     ),
     "command-buffer": (
+        PYTHON + "UNIMPLEMENTED: CommandBufferCmd for a nested loop",
         "INTERNAL: Command buffer has to have a graph executable to be updated",
         "E1127 02:49:41.806995 1032605 gpu_command_buffer.cc:140] Failed to destroy GPU graph: "
         "CUDA error: Failed to destroy CUDA graph: CUDA_ERROR_INVALID_VALUE: invalid argument",
@@ -198,6 +215,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "instruction to have shape equal to (s32[], f32[4]{0:S(5)}), actual is (s32[], f32[4]{0})",
     ),
     "scatter-sort": (
+        PYTHON + "FAILED_PRECONDITION: Unsupported number of sorted inputs: 33",
         "sort.h:47: libc++ Hardening assertion !less(a, b) failed: no strict weak ordering\n"
         "Fatal Python error: Aborted",
         F.replace("xla/service/", "") + "tf_logging.cc:11] Check failed: a == b (264 vs. 1056)\n"
@@ -220,6 +238,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "FAILED_PRECONDITION: A cycle is detected while visiting instruction %x = f32[] add(%x)",
     ),
     "cpu-backend": (
+        "LLVM ERROR: Cannot select: intrinsic %llvm.aarch64.neon.x",
         "#4  0x00007f12 in xla::cpu::ThunkExecutor::Execute () from libjax_common.so",
         "Fatal Python error: Segmentation fault\n"
         "    @     0x7f81694b0634  xla::cpu::ConvolutionThunk::Execute()",
@@ -228,6 +247,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "UNKNOWN: MPI: Communicator requested from a thread that is not the one",
     ),
     "constant-folding": (
+        E + "hlo_constant_folding.cc:230] Constant folding of %iota.4 took 18s",
         "    frame #15: 0x000000015ad22a50 xla_ext.so`xla::HloEvaluator::HandleWhile(x) + 7",
         "E external/xla/xla/service/slow_operation_alarm.cc:133] Constant folding an "
         "instruction is taking > 4s:\n\n  pad.1 (displaying the full instruction incurs overhead)",
@@ -241,6 +261,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "exiting fixed point loop.",
     ),
     "custom-call": (
+        "TypeError: register_custom_call_target(): incompatible function arguments.",
         PYTHON + "INVALID_ARGUMENT: Failed to serialize StableHLO;\n\nDetailed error from MLIR: "
         "t.py:3:1: error: failed to legalize operation 'stablehlo.custom_call'",
         PYTHON + "UNIMPLEMENTED: No registered implementation for untyped custom call to f",

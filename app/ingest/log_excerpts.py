@@ -1,0 +1,69 @@
+"""What is left of a failure in a few lines that someone cut out of a log.
+
+Whoever reports a failure copies the line that told him most, without the header, the traceback or
+the end around it, and such a line begins no message. So a text that is too short for the log of a
+run, and in which nothing else was found, is read once more: lines that complain of something are
+told as they stand. What they complain of is not judged here.
+"""
+
+import re
+from collections.abc import Iterator
+
+from app.ingest.log_lines import clean_lines
+from app.model.dump import LogFacts, PipelinerMove
+
+_MOST_LINES = 40
+_MOST_CHARACTERS = 1 << 13
+_LINE_CHARACTERS = 1000
+_COMPLAINS = re.compile(
+    r"(?i:\b(?:errors?|errs|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
+    r"|corrupt(?:s|ed|ion)?|cannot|can't|could(?:n't| not)|unable|invalid|illegal|unsupported"
+    r"|unexpected|unimplemented|mismatch(?:es|ed)?|inconsistent|incompatible|incorrect|wrong"
+    r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock"
+    r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
+    r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
+    r"|out of (?:memory|range|bounds))\b)"
+    r"|[a-z]Error\b|[\[:=( ]-?(?:nan|inf)\b|\w\.(?:cc|cpp|cu|h):\d{1,9}: "
+)
+# A program's own warnings are told by Python with the place in its library.
+_HARMLESS = re.compile(
+    r"\w*Warning: |(?i:warning\b)|(?:INFO|DEBUG)\b"
+    r"|[^\n]{0,200}(?:(?i:using|by) (?i:defaults?|fallback)\b|(?<!Error: )Unable to initialize)"
+)
+
+
+class Excerpt:
+    """Takes a text line by line, or block by block, as long as it may be an excerpt."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] | None = []
+        self._size = 0
+
+    def feed(self, line: str) -> None:
+        """Take the next line."""
+        self._size += len(line.rstrip("\r\n"))
+        if self._lines is not None:
+            self._lines.append(line)
+            if len(self._lines) > _MOST_LINES or self._size > _MOST_CHARACTERS:
+                self._lines = None
+
+    def feed_block(self, block: bytes) -> None:
+        """Take the next block of whole lines."""
+        if self._lines is not None:
+            for line in block[: 2 * _MOST_CHARACTERS].removesuffix(b"\n").split(b"\n"):
+                self.feed(line.decode("utf-8", "backslashreplace"))
+
+    def complaints(self, facts: LogFacts, name: str) -> Iterator[PipelinerMove]:
+        """Lines that complain and were not told; none where `facts` hold what says more.
+
+        `facts` are those of the text, `name` is how the log is called in the report.
+        """
+        if self._lines is None or facts.failures or any(told.file for told in facts.verbose):
+            return
+        told = {line.line_number for line in facts.verbose}
+        for line in clean_lines(self._lines):
+            text = line.text[:_LINE_CHARACTERS]
+            if line.is_headed or line.number in told:
+                continue
+            if _COMPLAINS.search(text) and not _HARMLESS.match(text):
+                yield PipelinerMove(name, line.number, "", text)
