@@ -22,7 +22,7 @@ from app.views.diff_panes import PaneComputation
 from app.views.diff_slices import PaneReader, visible_rows
 from app.views.pass_diff import Totals
 
-PAGE_ROWS = 150
+PAGE_ROWS = 80
 _MAX_OUTLINE = 2_000
 _MAX_OPEN = 200
 _ROWS_ABOVE = 8

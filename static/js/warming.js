@@ -1,12 +1,15 @@
 // @ts-check
 /**
- * Asks the server for two texts side by side as soon as the pointer or the focus rests on the link
- * to them: matching large texts takes it up to a second, which is then over before the click.
+ * Asks the server for two texts side by side before they are opened: matching large texts takes it
+ * up to a second, which is then over before the click. That is done where the pointer or the focus
+ * rests on a link to them, and, once the page is at rest, for the few links that it marks
+ * (`data-warm`) as those that take longest.
  */
 
 import { rowsAddress } from "./warming_address.js";
 
 const REST_MS = 80;
+const SETTLED_MS = 1_000;
 
 /** Pairs that were asked for; the server keeps them for a while. */
 const asked = new Set();
@@ -15,11 +18,17 @@ let rest = 0;
 
 /** @param {string | null} address */
 async function ask(address) {
-  if (!address || asked.has(address) || isAsking) return;
+  if (!address || asked.has(address)) return;
   asked.add(address);
-  isAsking = true;
   // Whether it went well is told by the page itself, when it is opened.
   await fetch(address, { priority: "low" }).catch(() => null);
+}
+
+/** @param {string | null} address */
+async function askAlone(address) {
+  if (isAsking) return;
+  isAsking = true;
+  await ask(address);
   isAsking = false;
 }
 
@@ -28,7 +37,19 @@ function rested(event) {
   clearTimeout(rest);
   const link = /** @type {Element} */ (event.target).closest?.("a[href*='/diff?']");
   if (!(link instanceof HTMLAnchorElement)) return;
-  rest = setTimeout(() => ask(rowsAddress(link.href)), REST_MS);
+  rest = setTimeout(() => askAlone(rowsAddress(link.href)), REST_MS);
+}
+
+/** One after the other, so that nobody else waits long for the server. */
+async function askForMarked() {
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (
+    document.querySelectorAll("a[data-warm]")
+  );
+  for (const link of links) {
+    if (document.hidden) return;
+    await ask(rowsAddress(link.href));
+  }
 }
 
 for (const kind of ["pointerover", "focusin"]) addEventListener(kind, rested, { passive: true });
+setTimeout(askForMarked, SETTLED_MS);

@@ -11,7 +11,7 @@ from jinja2 import nodes
 from app.report import brief_views, drawing, page
 from app.report.html import page_environment
 from app.report.verdict import Verdict
-from app.settings import template_dir
+from app.settings import static_dir, template_dir
 
 REPORT_TEMPLATES = {
     "report.html",
@@ -103,3 +103,16 @@ def test_no_template_switches_escaping_off(path: Path) -> None:
 def test_a_misspelt_field_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
         page_environment().from_string("{{ page.no_such_field }}").render(page=object())
+
+
+def test_what_the_diff_page_loads_ahead_is_what_its_scripts_import() -> None:
+    def imports(name: str) -> set[str]:
+        text = (static_dir() / "js" / f"{name}.js").read_text(encoding="utf-8")
+        found = set(re.findall(r'from "\./(\w+)\.js"', text))
+        return {name}.union(*map(imports, found))
+
+    text = (template_dir() / "diff.html").read_text(encoding="utf-8")
+    listed = re.search(r"for name in \[(.*)\] %}\n<link rel=\"modulepreload\"", text)
+    scripts = re.findall(r'<script type="module" src="/static/js/(\w+)\.js"', text)
+    assert listed is not None
+    assert sorted(re.findall(r"\w+", listed[1])) == sorted(set().union(*map(imports, scripts)))
