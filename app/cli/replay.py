@@ -1,6 +1,7 @@
 """`hloscope replay DUMP`: compiles its module again, with no GPU, and bisects its failure."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from app.model.dump import DumpContents
 from app.model.experiments import Replay
 from app.model.report import Report
 from app.replay.bisecting import Bisection
-from app.replay.compiling import Attempt, Kind, flags_for
+from app.replay.compiling import flags_for
+from app.replay.outcome import Attempt, Kind
 from app.replay.plan import Examine, Plan
 from app.replay.releases import ReleaseTable
+from app.replay.search import OutOfBudget
 from app.replay.session import Session
 from app.replay.subject import Subject, subject_of
 from app.replay.toolchains import (
@@ -42,6 +45,7 @@ from app.service import Question, examine
 from app.settings import Settings
 
 _TIMED_OUT = 5
+_Step = Callable[[argparse.Namespace, Session], int]
 _NOTHING = Replay(module="", file="", release="")
 
 
@@ -119,7 +123,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if analysis.contents is None:
         raise UsageError("the dump holds no module", place=arguments.path)
     tool = toolchain(root, _release(arguments.release, analysis.report, root))
-    target = Path(arguments.target).read_text("utf-8") if arguments.target else ""
+    target = text_or_file(f"@{arguments.target}") if arguments.target else ""
     subject = subject_of(
         analysis.contents,
         analysis.report,
@@ -157,23 +161,41 @@ def _write_report(arguments: argparse.Namespace, report: Report) -> None:
 
 def _act(arguments: argparse.Namespace, session: Session) -> int:
     """Do all that was asked for, the cheapest first; the exit code is that of the module."""
-    steps = {
-        _prove: arguments.prove,
-        _bisect: arguments.bisect in ("flags", "passes"),
-        _releases: arguments.bisect == "releases",
-        _reduce: arguments.reduce,
-    }
-    for tried in session.settle_flags():
-        print(f"{tried.name}: {' '.join(tried.flags)}")
-        print(f"  {tried.outcome} {_safe(tried.words)}")
-    asked = [step for step, is_asked in steps.items() if is_asked] or [_replay]
-    codes = [step(arguments, session) for step in asked]
+    steps: tuple[tuple[str, _Step, bool], ...] = (
+        ("--prove", _prove, arguments.prove),
+        ("--bisect", _bisect, arguments.bisect in ("flags", "passes")),
+        ("--bisect releases", _releases, arguments.bisect == "releases"),
+        ("--reduce", _reduce, arguments.reduce),
+    )
+    asked = [(name, step) for name, step, is_asked in steps if is_asked]
+    codes = [
+        _in_time(name, step, arguments, session)
+        for name, step in (("the flags", _settle), *(asked or [("the module", _replay)]))
+    ]
     report = session.report
-    if asked != [_replay]:
+    if asked:
         print_replay(legible(report.replay or _NOTHING), console_for_report(stdout_is_taken=False))
         complain(f"{session.compiled} variants compiled now, the rest was known")
     _write_report(arguments, report)
     return max(codes)
+
+
+def _in_time(name: str, step: _Step, arguments: argparse.Namespace, session: Session) -> int:
+    """Take a step; that the time was up before it is told, and what was found until then stands."""
+    try:
+        return step(arguments, session)
+    except OutOfBudget:
+        words = f"the time was up before this was tried: {name}"
+        session.remark(words)
+        complain(f"{words} (--budget)")
+        return _TIMED_OUT
+
+
+def _settle(_: argparse.Namespace, session: Session) -> int:
+    for tried in session.settle_flags():
+        print(f"{tried.name}: {' '.join(tried.flags)}")
+        print(f"  {tried.outcome} {_safe(tried.words)}")
+    return 0
 
 
 def _replay(arguments: argparse.Namespace, session: Session) -> int:

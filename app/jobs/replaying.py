@@ -18,7 +18,7 @@ from app.jobs.runner import FIRST_RESULT
 from app.jobs.upload import Upload
 from app.model.dump import DumpContents
 from app.model.report import Report
-from app.replay.compiling import Attempt
+from app.replay.outcome import Attempt
 from app.replay.search import OutOfBudget
 from app.replay.session import Plan, Session
 from app.replay.subject import subject_of

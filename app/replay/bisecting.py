@@ -7,8 +7,8 @@ cure, and, where the time lasts, minimal sets. A variant that fails in another w
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
+from app.replay.outcome import Attempt, Kind
 from app.replay.recording import BASELINE
 from app.replay.search import Item, OutOfBudget, Smallest, minimize
 from app.replay.subject import Subject

@@ -22,8 +22,9 @@ from typing import Any
 import msgspec
 
 from app.model.experiments import Effects
-from app.replay.compiling import OWN_TARGET, Attempt, Kind, flags_for
+from app.replay.compiling import OWN_TARGET, flags_for
 from app.replay.older import OF_TEXT
+from app.replay.outcome import Attempt, Kind
 from app.replay.sameness import is_same
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from app.model.dump import DumpContents
 from app.model.report import Report
-from app.replay.compiling import Attempt
 from app.replay.experiments import Told
+from app.replay.outcome import Attempt
 
 Examine = Callable[[Path, str], tuple[Report, DumpContents | None]]
 """The report on a dump's folder, made by a run of the release named, and what it was made from.

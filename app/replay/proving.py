@@ -14,8 +14,8 @@ from app.ingest.flags import parse_flags
 from app.knowledge.flag_spellings import overlaid
 from app.model.report import Finding, Report, RuledOut, Workaround
 from app.replay.bisecting import DISABLED, reproduce
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
+from app.replay.outcome import Attempt, Kind
 from app.replay.recording import BASELINE
 from app.replay.subject import Subject
 

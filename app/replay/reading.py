@@ -9,8 +9,9 @@ import dataclasses
 from collections.abc import Mapping
 
 from app.knowledge.releases import release_key
-from app.replay.compiling import OF_SHARDY, Attempt, Budget, Kind
+from app.replay.compiling import Budget
 from app.replay.older import older_form
+from app.replay.outcome import OF_SHARDY, Attempt, Kind
 from app.replay.silent import compile_telling
 from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain

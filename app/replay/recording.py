@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Mapping
 
 from app.model.experiments import Effects, Experiment, Outcome, Question, ReducedModule
-from app.replay.compiling import Attempt, Kind, flag_words, flags_for
+from app.replay.compiling import flag_words, flags_for
 from app.replay.experiments import Flags, Result
+from app.replay.outcome import Attempt, Kind
 from app.replay.reduction import Reduction
 from app.replay.subject import Subject
 from app.replay.toolchains import Toolchain

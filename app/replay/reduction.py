@@ -58,12 +58,10 @@ def reduce_module(
 
     Raises:
         UsageError: the module is not understood in full.
+        OutOfBudget: the time was up before anything was tried.
     """
     draft = tidied(draft_of(module))
-    try:
-        if not fails([draft.text.encode()])[0]:
-            return None
-    except OutOfBudget:
+    if not fails([draft.text.encode()])[0]:
         return None
     is_minimal = False
     kept = frozenset(lines) & program_lines_of(module)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from app.model.dump import ModuleHistory
 from app.model.experiments import Sameness
 from app.model.report import Report
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import compared
+from app.replay.outcome import Attempt, Kind
 from app.replay.passes import last_pass, names_of_history
 from app.replay.sameness import is_wordless, reference_without_log, sameness_of, with_last_pass
 

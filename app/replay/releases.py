@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.knowledge.releases import release_key
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Flags, Laboratory, Variant, compared
+from app.replay.outcome import Attempt, Kind
 from app.replay.search import OutOfBudget
 from app.replay.subject import Subject
 

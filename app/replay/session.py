@@ -25,10 +25,11 @@ from app.model.experiments import (
 )
 from app.model.report import Report
 from app.replay.bisecting import Bisection, bisect_flags, bisect_passes
-from app.replay.compiling import Attempt, Budget, Kind, compile_once
+from app.replay.compiling import Budget, compile_once
 from app.replay.experiments import Flags, Laboratory, Result, Variant, compared
 from app.replay.implied import inferred_flags, untimed_flags
 from app.replay.older import OF_TEXT
+from app.replay.outcome import Attempt, Kind
 from app.replay.passes import last_pass, names_in_folder, names_of_history, suspect_passes
 from app.replay.plan import Plan
 from app.replay.proving import prove
@@ -254,6 +255,7 @@ class Session:
 
         Raises:
             UsageError: the module is not understood in full, or fails no more as we print it.
+            OutOfBudget: the time was up before anything was tried.
         """
         if self._baseline().kind != Kind.SAME:
             return None

@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.replay.compiling import Attempt, Budget, Kind, compile_once
+from app.replay.compiling import Budget, compile_once
+from app.replay.outcome import Attempt, Kind
 from app.replay.passes import last_pass, names_in_folder
 from app.replay.sameness import is_wordless, with_last_pass
 from app.replay.subject import Subject

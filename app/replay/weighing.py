@@ -5,9 +5,10 @@ from pathlib import Path
 
 from app.errors import InputError
 from app.model.experiments import Effects
-from app.replay.compiling import Budget, Kind, compile_once
+from app.replay.compiling import Budget, compile_once
 from app.replay.effects import effects_of
 from app.replay.experiments import Flags
+from app.replay.outcome import Kind
 from app.replay.plan import Examine
 from app.replay.reading import Reader
 from app.replay.subject import Subject

@@ -8,8 +8,9 @@ import pytest
 
 from app.model.report import Finding, Input, Report, RuledOut, Tool, Workaround
 from app.replay.bisecting import DISABLED, bisect_flags, bisect_passes, switches_of, without_pass
-from app.replay.compiling import Attempt, Budget, Kind, compile_once
+from app.replay.compiling import Budget, compile_once
 from app.replay.experiments import Flags, Laboratory
+from app.replay.outcome import Attempt, Kind
 from app.replay.proving import prove
 from app.replay.subject import Subject
 from replay.fake_toolchain import CHECK, OTHER, dies, make_toolchain

@@ -82,6 +82,21 @@ def test_the_report_with_all_that_was_tried_is_written(root: Path) -> None:
     parse_module((root / "small.hlo").read_bytes(), strict=True)
 
 
+@pytest.mark.parametrize("asked", [(), ("--prove",), ("--bisect", "flags"), ("--reduce",)])
+def test_a_budget_that_is_too_small_is_told(
+    root: Path, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...]
+) -> None:
+    page = root / "report.md"
+    assert replay(*asked, "--budget", "0.000001", "--markdown", str(page)) == 5
+    assert "the time was up before this was tried" in capsys.readouterr().err
+    assert "the time was up before this was tried" in page.read_text()
+
+
+def test_a_target_that_is_not_there_is_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("--target", str(root / "none.pbtxt")) == 3
+    assert f"{root / 'none.pbtxt'}: cannot read: No such file" in capsys.readouterr().err
+
+
 def test_flags_are_bisected(root: Path) -> None:
     assert replay("--bisect", "flags", "--json", str(root / "found.json")) == 1
     found = json.loads((root / "found.json").read_bytes())

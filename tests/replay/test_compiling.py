@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from app.errors import NotFound
 from app.ingest.log import read_log
-from app.replay.compiling import Attempt, Budget, Ended, Kind, compile_once, flags_for, judge
+from app.replay.compiling import Budget, compile_once, flags_for
+from app.replay.outcome import Attempt, Ended, Kind, judge
 from app.replay.subject import Subject
 from app.sandbox import Ending
 from replay.fake_toolchain import CHECK, OTHER, dies, make_toolchain
@@ -238,6 +240,21 @@ def test_a_fault_of_the_process_that_compiles_is_none_of_the_module(tmp_path: Pa
 def test_a_result_that_was_written_stands_whatever_ended_the_process(tmp_path: Path) -> None:
     done = "pathlib.Path(orders['result']).write_text(json.dumps({'stage': 'done'}))"
     assert attempt(tmp_path, f"{done}; os.kill(os.getpid(), 9)").kind == Kind.COMPILES
+
+
+def test_half_a_result_is_none(tmp_path: Path) -> None:
+    half = """pathlib.Path(orders['result']).write_text('{"stage": "do')\n"""
+    assert attempt(tmp_path, half + dies(CHECK)).kind == Kind.SAME
+
+
+def test_of_a_long_log_the_end_is_read(tmp_path: Path) -> None:
+    much = "sys.stderr.write('a line that says nothing of it\\n' * (1 << 20))\n"
+    tracemalloc.start()
+    found = attempt(tmp_path, much + dies(CHECK))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.kind == Kind.SAME
+    assert peak < 16 << 20
 
 
 def test_an_unknown_flag_that_no_table_has_is_refused() -> None:

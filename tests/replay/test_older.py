@@ -8,9 +8,9 @@ import pytest
 from app.cli.main import main
 from app.model.dump import DumpContents
 from app.model.report import Report
-from app.replay.compiling import Kind
 from app.replay.experiments import Variant
 from app.replay.older import OF_TEXT, older_form
+from app.replay.outcome import Kind
 from app.replay.plan import Plan
 from app.replay.session import Session
 from app.replay.subject import subject_of

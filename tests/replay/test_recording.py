@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from app.model.experiments import Experiment
-from app.replay.compiling import Attempt, Kind, slice_of
+from app.replay.compiling import slice_of
 from app.replay.experiments import Result, Variant
+from app.replay.outcome import Attempt, Kind
 from app.replay.recording import experiment_of, reduced_module
 from app.replay.reduction import Reduction
 from app.replay.subject import Subject

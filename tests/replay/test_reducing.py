@@ -169,6 +169,14 @@ def test_a_budget_that_ends_leaves_what_was_found() -> None:
     assert fails([found.text.encode()]) == [True]
 
 
+def test_a_budget_that_has_ended_is_no_answer() -> None:
+    def too_late(_: Sequence[bytes]) -> list[bool]:
+        raise OutOfBudget
+
+    with pytest.raises(OutOfBudget):
+        reduce_module(MODULE, too_late)
+
+
 def test_a_module_that_does_not_fail_is_not_reduced() -> None:
     assert reduce_module(MODULE, lambda texts: [False for _ in texts]) is None
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Laboratory
+from app.replay.outcome import Attempt, Kind
 from app.replay.releases import try_releases
 from app.replay.subject import Subject
 

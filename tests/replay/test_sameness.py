@@ -12,8 +12,8 @@ from app.model.dump import DumpContents
 from app.model.experiments import Sameness
 from app.model.report import Failure, Report
 from app.replay import experiments
-from app.replay.compiling import Attempt, Kind
 from app.replay.experiments import Laboratory, Variant, compared
+from app.replay.outcome import Attempt, Kind
 from app.replay.plan import Plan
 from app.replay.sameness import crash_signature, is_same, sameness_of, with_last_pass
 from app.replay.session import Session

@@ -9,8 +9,8 @@ import pytest
 from app.model.dump import DumpContents
 from app.model.experiments import Effects, Experiment
 from app.model.report import Confidence, Report
-from app.replay.compiling import Attempt
 from app.replay.implied import inferred_flags, untimed_flags
+from app.replay.outcome import Attempt
 from app.replay.plan import Plan
 from app.replay.recording import changed_words
 from app.replay.reduction import blamed_lines
