@@ -1,9 +1,11 @@
 """`hloscope admin ...`: what whoever runs a server does with its store, also while it runs."""
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from app.cli.arguments import Commands, add_place_options, with_places
@@ -27,7 +29,8 @@ def add_parser(commands: Commands) -> None:
         help=COMMANDS["admin"],
         description="Looks after the store of a server, which may be running meanwhile.",
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser.set_defaults(run=partial(_list_actions, parser))
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
     stats = _action(actions, "stats", "what is in the store", _stats)
     stats.add_argument("--json", metavar="FILE", help="write it as JSON (- is stdout)")
     _action(actions, "sweep", "delete what has had its time, and what crashes left", _sweep)
@@ -70,6 +73,14 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             place=str(error.filename or ""),
             code="unreadable",
         ) from error
+
+
+def _list_actions(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace, settings: Settings
+) -> int:
+    del arguments, settings
+    parser.print_help(sys.stderr)
+    return 2
 
 
 def _action(actions: Commands, name: str, words: str, act: Act) -> argparse.ArgumentParser:

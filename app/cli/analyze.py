@@ -13,7 +13,7 @@ from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
 from app.cli.output import console_for_report
 from app.cli.output_files import check_outputs, write_all
-from app.errors import NotADump, UsageError
+from app.errors import AppError, NotADump, UsageError
 from app.ingest.log_text import log_text
 from app.ingest.source_lines import read_source_lines
 from app.model.report import Report
@@ -170,7 +170,10 @@ def _log_told_apart(path: str | None, logs: Sequence[str]) -> Generator[None]:
 
 @contextmanager
 def _source(path: str | None) -> Generator[Path | None]:
-    """The dump to read; standard input is kept in a file, for a zip must be read from its end."""
+    """The dump to read; standard input is kept in a file, for a zip must be read from its end.
+
+    Errors name standard input, and not that file.
+    """
     if path != "-":
         yield Path(path) if path is not None else None
         return
@@ -178,7 +181,12 @@ def _source(path: str | None) -> Generator[Path | None]:
         while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
             kept.write(chunk)
         kept.flush()
-        yield Path(kept.name)
+        try:
+            yield Path(kept.name)
+        except AppError as error:
+            for name in (kept.name, Path(kept.name).name):
+                error.place = error.place.replace(name, "stdin")
+            raise
 
 
 def log_of(name: str) -> Log:

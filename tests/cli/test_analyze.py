@@ -164,6 +164,18 @@ def test_standard_input(dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["analyze", "-"]) == 0
 
 
+@pytest.mark.parametrize("given", [b"", b"this is not hlo\n", b"PK\x03\x04"])
+def test_what_is_refused_of_standard_input_goes_by_its_name(
+    given: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stdin:
+        buffer = io.BytesIO(given)
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert main(["analyze", "-"]) == 3
+    assert capsys.readouterr().err.startswith("hloscope: stdin: ")
+
+
 BAD = {
     "empty": b"",
     "prose.txt": b"this is not hlo\n",

@@ -109,6 +109,14 @@ def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) ->
     assert all(f"    {name} " in told.err for name in COMMANDS)
 
 
+def test_without_an_action_admin_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["admin"]) == 2
+    told = capsys.readouterr()
+    assert not told.out
+    actions = ("stats", "sweep", "check", "backup", "restore", "tokens")
+    assert all(re.search(f"^    {name} +[a-z]", told.err, re.MULTILINE) for name in actions)
+
+
 @pytest.mark.parametrize(
     ("words", "usage", "meant"),
     [
