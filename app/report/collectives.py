@@ -24,7 +24,14 @@ from app.report.graph import OptionView
 from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
-from app.report.program_facts import axes_text, line_text, runs_text, sum_text, total_text
+from app.report.program_facts import (
+    axes_text,
+    line_text,
+    runs_text,
+    sent_text,
+    sum_text,
+    total_text,
+)
 from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
@@ -305,7 +312,7 @@ def _row(
         bar_href=f"#bar-{index}" if is_drawn else "",
         name=item.instruction,
         kind=item.opcode,
-        size=size_text(item.bytes),
+        size=sent_text(item),
         bytes=item.bytes,
         runs=runs_text(item),
         total=total_text(item),

@@ -38,7 +38,15 @@ from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
 from app.report.rooted import RootedLinks
 from app.report.thread import thread_of
-from app.report.verdict import QUIET, TRY, main_module, module_labels, verdict_of
+from app.report.verdict import (
+    FIRST_STEP,
+    TRY,
+    Verdict,
+    main_module,
+    module_labels,
+    quiet_labels,
+    verdict_of,
+)
 from app.report.views import view_links
 from app.report.wording import CONFIDENCE_WORDS, counted, legible, numbered_pass
 from app.settings import static_dir, template_dir
@@ -50,12 +58,14 @@ _KEYS = (
 )
 _MAX_TIMELINES = 6
 _MAX_READABLE = 200
+_MAX_RULED_OUT = 2
 _TONE_WORDS = {"error": "Error", "warning": "Warning", "note": "Note", "clear": "No finding"}
 
 # The offline page inlines these in this order; `report.js` imports nothing.
 _OFFLINE_STYLES = (
     "css/base.css",
     "css/report.css",
+    "css/first_screen.css",
     "css/report_passes.css",
     "css/memory_curve.css",
 )
@@ -114,6 +124,7 @@ def page_of(
     comparable = bool(links.report) and not offline
     verdict = verdict_of(shown)
     passes = [_passes_href(links, module) if comparable else "" for module in report.modules]
+    quiet, done = quiet_labels(shown), {FIRST_STEP, TRY}
     timelines, figures, note = _timelines(shown, passes, comparable=comparable, figures=not offline)
     return Page(
         title=verdict.headline,
@@ -124,8 +135,13 @@ def page_of(
         parts=_parts(shown),
         views=view_links("" if offline else links.report, "report"),
         verdict=verdict,
-        facts=tuple((label, value) for label, value in verdict.facts if label != TRY),
-        quiet_facts=QUIET,
+        facts=tuple(fact for fact in verdict.facts if fact[0] not in quiet | done),
+        first_step=dict(verdict.facts).get(FIRST_STEP, ""),
+        ruled_out=_first_ruled_out(verdict.ruled_out),
+        small_print=(
+            *_program_fact(shown, verdict),
+            *(fact for fact in verdict.facts if fact[0] in quiet),
+        ),
         verdict_word=_TONE_WORDS[verdict.tone],
         confidence_word=CONFIDENCE_WORDS[verdict.confidence] if verdict.confidence else "",
         findings=finding_views(
@@ -162,6 +178,20 @@ def page_of(
             "passes": _pass_data(report, links) if comparable else None,
         },
     )
+
+
+def _program_fact(report: Report, verdict: Verdict) -> tuple[tuple[str, str], ...]:
+    """Which module and how many texts of it, where the verdict does not say so already."""
+    module = main_module(report)
+    if module is None or "Program" in dict(verdict.facts):
+        return ()
+    return (("Program", f"{module.name}, {counted(len(module.dumps), 'text')}"),)
+
+
+def _first_ruled_out(hypotheses: Sequence[str]) -> tuple[str, ...]:
+    more = len(hypotheses) - _MAX_RULED_OUT
+    rest = (f"and {more:,} more below",) if more > 0 else ()
+    return (*hypotheses[:_MAX_RULED_OUT], *rest)
 
 
 def _parts(report: Report) -> tuple[PartView, ...]:

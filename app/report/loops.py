@@ -12,7 +12,15 @@ from app.model.report import Collective, Loop, LoopEvent, Module, Report
 from app.report.collectives_drawing import is_scheduled
 from app.report.lanes import nested_order
 from app.report.page import CollectiveSum, CollectiveView, LoopEventView, LoopView
-from app.report.program_facts import axes_text, heaviest, line_text, runs_text, total_text
+from app.report.program_facts import (
+    axes_text,
+    heaviest,
+    line_text,
+    runs_text,
+    sent_text,
+    sum_text,
+    total_text,
+)
 from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.wording import (
@@ -25,7 +33,6 @@ from app.report.wording import (
     pass_label,
     pass_number,
     place_text,
-    size_text,
 )
 
 MAX_LOOPS = 200
@@ -229,7 +236,7 @@ def _collective_view(
     return CollectiveView(
         name=collective.instruction,
         name_note=_name_note(collective, modules, several),
-        size=size_text(collective.bytes),
+        size=sent_text(collective),
         groups=collective.replica_groups or "",
         loop=loop.name if loop else "",
         place=line_text(collective),
@@ -263,13 +270,17 @@ def _overlap(collective: Collective, *, scheduled: bool) -> tuple[str, str]:
 
 
 def collective_sums(report: Report) -> tuple[CollectiveSum, ...]:
-    """Numbers and bytes by opcode, the most bytes first."""
-    numbers: dict[str, int] = defaultdict(int)
-    sizes: dict[str, int] = defaultdict(int)
+    """Numbers and bytes by opcode, what sends most in a run first."""
+    found: dict[str, list[Collective]] = defaultdict(list)
     for collective in report.collectives:
-        numbers[collective.opcode] += 1
-        sizes[collective.opcode] += collective.bytes
+        found[collective.opcode].append(collective)
+    totals = {opcode: sum(each.total_bytes or 0 for each in own) for opcode, own in found.items()}
     return tuple(
-        CollectiveSum(size=size_text(size), number=f"in {numbers[opcode]:,} {opcode}, each once")
-        for opcode, size in sorted(sizes.items(), key=lambda item: -item[1])
+        CollectiveSum(number=f"{len(own):,} {opcode}", size=_sum_words(own))
+        for opcode, own in sorted(found.items(), key=lambda item: (-totals[item[0]], item[0]))
     )
+
+
+def _sum_words(own: list[Collective]) -> str:
+    sent = sum_text(own) if any(each.bytes for each in own) else ""
+    return f"send {sent} in a run" if sent else ""

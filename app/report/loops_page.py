@@ -16,7 +16,7 @@ from app.report.html import page_environment
 from app.report.keys import KeyView
 from app.report.lanes import event_line, lanes_view, nested_order
 from app.report.loops import loop_facts, loop_story
-from app.report.program_facts import axes_text, line_text, runs_text
+from app.report.program_facts import axes_text, line_text, runs_text, sent_text
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
 from app.report.wording import (
@@ -373,7 +373,7 @@ def _trip(place: LoopsPlace, asked: Collective) -> TripRow:
     return TripRow(
         name=item.instruction,
         kind=item.opcode,
-        size=size_text(item.bytes),
+        size=sent_text(item),
         runs=runs_text(item),
         axes=axes_text(item),
         line=line_text(item),

@@ -226,10 +226,10 @@ class CollectiveView:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveSum:
-    """All collectives of one opcode: bytes, then number and opcode in words."""
+    """All collectives of one opcode: their number, and what they send in words, or ""."""
 
-    size: str
     number: str
+    size: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +331,9 @@ class Page:
     views: tuple[ViewLink, ...]
     verdict: Verdict
     facts: tuple[tuple[str, str], ...]
-    quiet_facts: frozenset[str]
+    first_step: str
+    ruled_out: tuple[str, ...]
+    small_print: tuple[tuple[str, str], ...]
     verdict_word: str
     confidence_word: str
     findings: Rows[FindingView]

@@ -54,11 +54,25 @@ def sends_text(collective: Collective) -> str:
     """`48 x 2.0 MiB`: how often, and the bytes that one device sends each time."""
     runs = collective.executions
     times = "?" if runs is None else f"{runs:,}"
-    return f"{times} x {size_text(collective.bytes)}"
+    return f"{times} x {sent_text(collective)}"
+
+
+def sent_text(collective: Collective) -> str:
+    """`2.0 MiB`: what one device sends each time; a recv only takes what a send is counted for."""
+    return "receives" if _only_receives(collective) else size_text(collective.bytes)
+
+
+def _only_receives(collective: Collective) -> bool:
+    return collective.opcode == "recv"
 
 
 def total_text(collective: Collective) -> str:
-    """The bytes that one device sends in a whole run: `at most 3.0 MiB`; "?" where not known."""
+    """The bytes that one device sends in a whole run: `at most 3.0 MiB`; "?" where not known.
+
+    "" for what only receives.
+    """
+    if _only_receives(collective):
+        return ""
     if collective.total_bytes is None:
         return "?"
     most = "at most " if collective.conditional else ""
@@ -153,23 +167,26 @@ def _figure_text(figure: DeviceFigure) -> str:
 def sources_text(module: Module | None) -> str:
     """How many instructions of a module have a line of the program; "" where it was not counted.
 
-    `61 % of 599 instructions stated, 37 % inferred, 2 % without; at first 55 %, 42 %, 3 %`
+    `98 % of 599 instructions lead to a line of the program, 37 % by inference; at first 97 %`
     """
     if module is None or not module.sources or not module.sources[-1].instructions:
         return ""
     last = module.sources[-1]
-    stated, inferred, none = _shares(last)
-    text = (
-        f"{stated} of {counted(last.instructions, 'instruction')} stated, {inferred} inferred, "
-        f"{none} without"
-    )
+    known, inferred = _shares(last)
+    text = f"{known} of {counted(last.instructions, 'instruction')} lead to a line of the program"
+    if inferred:
+        text += f", {inferred} by inference"
     first = module.sources[0]
     if first is last or not first.instructions:
         return text
-    return f"{text}; at first {', '.join(_shares(first))}"
+    return f"{text}; at first {_shares(first)[0]}"
 
 
-def _shares(coverage: SourceCoverage) -> tuple[str, str, str]:
-    counts = coverage.stated, sum(coverage.inferred.values()), coverage.none
-    stated, inferred, none = (f"{100 * count / coverage.instructions:.0f} %" for count in counts)
-    return stated, inferred, none
+def _shares(coverage: SourceCoverage) -> tuple[str, str]:
+    """The part of the instructions whose line is known, and that of those where it is inferred."""
+    inferred = sum(coverage.inferred.values())
+    known, by_inference = (
+        f"{100 * count / coverage.instructions:.0f} %"
+        for count in (coverage.stated + inferred, inferred)
+    )
+    return known, by_inference if inferred else ""

@@ -28,7 +28,7 @@ class Verdict:
     """What happened, in a sentence, and the facts a reader looks for first.
 
     `facts` are pairs of label and value; `statement` is what the log said; `confidence` is that of
-    the leading finding.
+    the leading finding, and `ruled_out` are what it excludes.
     """
 
     tone: Tone
@@ -38,14 +38,22 @@ class Verdict:
     confidence: Confidence | None = None
     statement: str | None = None
     flags: tuple[str, ...] = ()
+    ruled_out: tuple[str, ...] = ()
 
 
-_FIRST_STEP = "First step"
+FIRST_STEP = "First step"
 TRY = "Try"
-"""The label of the fact that names the flags to try first."""
+"""The labels of the facts that say what to do: a step, or else the flags to try first."""
 
-QUIET = frozenset(("Memory", "Device", "Source lines"))
-"""The labels of facts that belong to every program, whatever the verdict: shown as small print."""
+_QUIET = frozenset(("jaxlib", "Compiled for", "Device", "Lines known"))
+
+
+def quiet_labels(report: Report) -> frozenset[str]:
+    """The facts that belong to every program, whatever the verdict: shown as small print.
+
+    Memory is one of them where the run failed, and else part of what the program is.
+    """
+    return _QUIET if report.failure is None else _QUIET | {"Memory"}
 
 
 def ranked_findings(report: Report) -> tuple[Finding, ...]:
@@ -75,6 +83,7 @@ def verdict_of(report: Report) -> Verdict:
             facts=_facts(report, leading),
             statement=_statement(report, leading.title),
             flags=_flags_to_try(leading),
+            ruled_out=tuple(each.hypothesis for each in leading.ruled_out),
         )
     if failure is not None:
         return Verdict(
@@ -160,7 +169,7 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
         facts += [(label, value) for label, value in program if value]
     facts += [(label, value) for label, value in _figures(report, module) if value]
     if finding is not None:
-        first = ((_FIRST_STEP, _first_step(finding)), (TRY, " ".join(_flags_to_try(finding))))
+        first = ((FIRST_STEP, _first_step(finding)), (TRY, " ".join(_flags_to_try(finding))))
         facts += [(label, value) for label, value in first if value]
     return tuple(facts)
 
@@ -171,7 +180,7 @@ def _figures(report: Report, module: Module | None) -> tuple[tuple[str, str], ..
     return (
         ("Memory", memory_text(report, module)),
         ("Device", device_text(report.environment.device)),
-        ("Source lines", sources_text(module)),
+        ("Lines known", sources_text(module)),
     )
 
 

@@ -69,6 +69,18 @@ function offerLink() {
   });
 }
 
+/** Flags are copied one by one, each by the button behind it, which says that it is done. */
+function offerFlags() {
+  for (const button of document.querySelectorAll("button.copies")) {
+    const flag = button.parentElement?.querySelector("code")?.textContent;
+    if (!flag || !(button instanceof HTMLElement)) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      button.textContent = (await copyText(flag)) ? "Copied" : "Refused";
+    });
+  }
+}
+
 /** Folds the rows that a table shows only when asked, and unfolds them on a click. */
 function foldTables() {
   for (const button of document.querySelectorAll("button[aria-controls]")) {
@@ -107,6 +119,7 @@ if (data) {
   offerCopy("copy-thread", data.thread);
 }
 offerLink();
+offerFlags();
 foldTables();
 openTarget();
 addEventListener("hashchange", openTarget);

@@ -199,6 +199,15 @@ def test_evidence_leads_to_its_line_and_the_text_can_be_searched(page: Page, add
     page.wait_for_selector("#text-lines .here:has-text('900')")
 
 
+def test_each_flag_to_try_is_copied_alone(page: Page, address: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/crash")
+    flag = page.locator("#findings .flag").first
+    flag.get_by_role("button").click()
+    page.wait_for_selector("#findings .copies:has-text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == flag.locator("code").inner_text()
+
+
 def test_markdown_is_copied(page: Page, address: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/crash")

@@ -143,7 +143,7 @@ def test_collectives_say_axis_runs_and_bytes_in_one_run() -> None:
     words = Reader(report_page(builders.crash_report(), links=LINKS)).words
     assert "mesh fsdp=8" in words
     assert "NVIDIA H100: 132 cores" in words
-    assert "60 % of 908 instructions stated" in words
+    assert "96 % of 908 instructions lead to a line of the program" in words
     for part in ("44 times", "616.0 MiB", "axis_0, axis_1 (inferred)", "at most 2 times"):
         assert part in words
 

@@ -5,12 +5,19 @@ import re
 import msgspec
 import pytest
 
-from app.model.report import Coverage, Report, Skipped, Workaround
+from app.model.report import Coverage, Report, RuledOut, Skipped, Workaround
 from app.report.collectives_drawing import overlap_kind
 from app.report.html import report_page
 from app.report.loops import collective_views
 from app.report.program_sums import overlap_text
-from app.report.verdict import QUIET, TRY, main_module, verdict_of
+from app.report.verdict import (
+    FIRST_STEP,
+    TRY,
+    main_module,
+    quiet_labels,
+    ranked_findings,
+    verdict_of,
+)
 from report import builders
 
 
@@ -29,12 +36,39 @@ def scheduled(report: Report, *, is_so: bool) -> Report:
     return msgspec.structs.replace(report, modules=modules)
 
 
-def test_small_print_is_of_every_program() -> None:
-    page = report_page(builders.healthy_report())
-    quiet = re.findall(r'<div class="quiet"><dt>([^<]*)', page)
-    shown = [label for label, _ in verdict_of(builders.healthy_report()).facts]
-    assert quiet == [label for label in shown if label in QUIET]
-    assert 0 < len(quiet) < len(shown)
+def first_screen(report: Report) -> tuple[list[str], list[str], list[str]]:
+    """The labels of the facts, of what to do, and of the small print."""
+    page = report_page(report)
+    parts = [re.search(f'<dl class="{name}">(.*?)</dl>', page, re.DOTALL) for name in _LISTS]
+    facts, what_next, quiet = (
+        re.findall(r"<dt>([^<]*)", part[1]) if part is not None else [] for part in parts
+    )
+    return facts, what_next, quiet
+
+
+_LISTS = ("facts", "what-next", "small-print")
+
+
+@pytest.mark.parametrize("report", [builders.healthy_report(), builders.crash_report()])
+def test_what_every_program_has_is_small_print(report: Report) -> None:
+    facts, what_next, quiet = first_screen(report)
+    told = [label for label, _ in verdict_of(report).facts]
+    program = [] if "Program" in told else ["Program"]
+    assert quiet == [*program, *(label for label in told if label in quiet_labels(report))]
+    assert facts == [label for label in told if label not in {*quiet, FIRST_STEP, TRY}]
+    assert set(what_next) <= {FIRST_STEP, TRY, "Ruled out"}
+    assert ("Memory" in quiet_labels(report)) is (report.failure is not None)
+
+
+def test_the_first_screen_names_what_is_ruled_out_and_counts_the_rest() -> None:
+    report = builders.crash_report()
+    hypotheses = [f"Hypothesis {number}" for number in range(5)]
+    out = tuple(RuledOut(hypothesis=each, why="the dump says so") for each in hypotheses)
+    finding = msgspec.structs.replace(ranked_findings(report)[0], ruled_out=out)
+    page = report_page(msgspec.structs.replace(report, findings=(finding,)))
+    shown = re.search(r"<dt>Ruled out</dt><dd>(.*?)</dd>", page)
+    assert shown is not None
+    assert re.findall("<li>(.*?)</li>", shown[1]) == [*hypotheses[:2], "and 3 more below"]
 
 
 def test_without_a_schedule_no_collective_is_called_synchronous() -> None:
@@ -96,7 +130,7 @@ def test_an_exception_of_python_is_told_once_and_without_figures_of_a_compile() 
     crash = builders.crash_report()
     assert crash.failure is not None
     assert verdict_of(crash).statement == crash.failure.text
-    assert "Source lines" in dict(verdict_of(crash).facts)
+    assert "Lines known" in dict(verdict_of(crash).facts)
     text = "TypeError: shapes differ"
     raised = msgspec.structs.replace(
         crash,
@@ -107,4 +141,4 @@ def test_an_exception_of_python_is_told_once_and_without_figures_of_a_compile() 
     )
     told = verdict_of(raised)
     assert (told.headline, told.statement) == (f"The run died: {text}", None)
-    assert not dict(told.facts).keys() & {"Memory", "Device", "Source lines"}
+    assert not dict(told.facts).keys() & {"Memory", "Device", "Lines known"}
