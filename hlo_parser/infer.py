@@ -68,6 +68,7 @@ _BINARY = {
 _AS_FIRST = frozenset(
     "add-dependency copy domain dynamic-update-slice opt-barrier shuffle while".split()
 )
+_TYPED_BY_ROOT = frozenset(("reduce", "map"))
 _CALLS = {"call": "to_apply", "conditional": "branch_computations"}
 _WITHOUT_OPERANDS = {
     "after-all": "token[]",
@@ -90,9 +91,22 @@ def result_shape(parts: InstructionParts, operands: list[str], root_shape: RootS
     if parts.opcode == "tuple":
         return f"({', '.join(operands)})"
     try:
-        return inferred(parts.opcode, parts.attributes, [Shape(text) for text in operands])
+        told = inferred(parts.opcode, parts.attributes, [Shape(text) for text in operands])
     except CannotInferError:
         return ""
+    if parts.opcode in _TYPED_BY_ROOT:
+        names = names_from_text(parts.attributes.get("to_apply", ""))
+        return _retyped(Shape(told), Shape(root_shape(names[0]) if names else ""))
+    return told
+
+
+def _retyped(shape: Shape, root: Shape) -> str:
+    """The same sizes with the types of what a called computation returns; empty if unknown."""
+    arrays, roots = shape.elements or (shape,), root.elements or (root,)
+    if len(arrays) != len(roots) or shape.kind != root.kind:
+        return ""
+    pairs = zip(roots, arrays, strict=True)
+    return one_or_tuple([array(made.element_type, sized) for made, sized in pairs])
 
 
 def inferred(opcode: str, attributes: Mapping[str, str], shapes: list[Shape]) -> str:
@@ -225,8 +239,11 @@ def _dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    """The sizes alone, as of a map."""
     arrays, starts = shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
     numbers = listed(attributes, arrays[0])
+    if len(set(numbers)) < len(numbers):
+        raise CannotInferError("dimensions has one twice")
     if any(shape.kind != "array" or shape.dimensions for shape in starts):
         raise CannotInferError("the initial values of a reduce are scalars")
     if any(shape.is_dynamic for shape in arrays):
@@ -313,16 +330,20 @@ def _reverse(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    """The result has the type that is returned, which is not known here."""
+    """The sizes alone: the result has the type that is returned, which is not known here."""
     for shape in shapes:
         expect_kind("map", shape, ANY)
+    if any(shape.is_dynamic for shape in shapes):
+        return ""
+    largest = max(shapes, key=lambda shape: len(shape.dimensions))
+    for shape in shapes:
+        is_scalar = not shape.dimensions and shape.element_type == largest.element_type
+        if shape.dimensions != largest.dimensions and not is_scalar:
+            raise CannotInferError("the operands of a map have one size")
     numbers = list(ints_from_text(attributes.get("dimensions", "")))
-    is_dynamic = any(shape.is_dynamic for shape in shapes)
-    if not is_dynamic and len({shape.dimensions for shape in shapes}) > 1:
-        raise CannotInferError("the operands of a map have one size")
-    if numbers != list(range(len(shapes[0].dimensions))):
+    if numbers != list(range(len(largest.dimensions))):
         raise CannotInferError("a map is over all dimensions, in order")
-    return ""
+    return array(largest.element_type, largest.dimensions)
 
 
 def _set_dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:

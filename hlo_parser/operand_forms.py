@@ -20,7 +20,6 @@ from hlo_parser.values import names_from_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo_parser.computation import Computation
     from hlo_parser.instruction import Instruction
 
 _TWO_BRANCHES = ("true_computation", "false_computation")
@@ -64,29 +63,6 @@ def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
         return _inference_fault(instruction, operands)
     judge = _CHECKS.get(opcode)
     return None if judge is None else judge(instruction, operands)
-
-
-def called_fault(
-    instruction: Instruction, operands: Sequence[Instruction], called: Sequence[Computation]
-) -> Fault | None:
-    """Whether what is called takes what it is given; for instructions that print no shape."""
-    opcode, shapes = instruction.opcode, [operand.shape.text for operand in operands]
-    given: list[list[str]] = []
-    if opcode == "call":
-        given = [shapes]
-    elif opcode == "while":
-        given = [shapes] * len(called)
-    elif opcode == "conditional":
-        given = [[shape] for shape in shapes[1:]]
-    elif opcode in {"reduce", "map"}:
-        given = [[""] * len(shapes)]
-    for computation, wanted in zip(called, given, strict=False):
-        taken = [parameter.shape.text for parameter in computation.parameters]
-        if len(taken) != len(wanted):
-            return Fault(f"{computation.name} has {len(taken)} parameters", opcode)
-        if not all(map(compatible, taken, wanted)):
-            return Fault(f"{computation.name} takes other shapes", opcode)
-    return None
 
 
 def _inference_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from hlo_parser import patterns
 from hlo_parser.async_forms import AsyncSteps
+from hlo_parser.called_forms import called_fault
 from hlo_parser.errors import HloSyntaxError, Span
 from hlo_parser.head_and_foot import foot_of, is_odd_head, signature_fault, signature_of
 from hlo_parser.instruction_forms import (
@@ -26,7 +27,7 @@ from hlo_parser.instruction_forms import (
     tells_shape,
 )
 from hlo_parser.literal_forms import compatible, shape_fault
-from hlo_parser.operand_forms import called_fault, depends_on_operands, operands_fault
+from hlo_parser.operand_forms import depends_on_operands, operands_fault
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
 from hlo_parser.stretches import lines_of, sharpened
@@ -258,10 +259,12 @@ class _Check:
 
     def _called(self, computation: Computation, instruction: Instruction) -> None:
         """What an instruction without a shape calls takes its operands."""
-        called = [self.module.get(callee.name) for callee in instruction.callees]
-        operands = [computation.get(name) for name in instruction.operands]
-        if None not in called and None not in operands and not any(instruction.operand_paths):
-            fault = called_fault(instruction, [o for o in operands if o], [c for c in called if c])
+        callees, names = instruction.callees, instruction.operands
+        called = [(c.role, found) for c in callees if (found := self.module.get(c.name))]
+        operands = [found for name in names if (found := computation.get(name))]
+        is_whole = (len(called), len(operands)) == (len(callees), len(names))
+        if is_whole and not any(instruction.operand_paths):
+            fault = called_fault(instruction, operands, called)
             if fault is not None:
                 self._fail_by(computation, instruction, fault)
 

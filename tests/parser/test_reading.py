@@ -254,7 +254,7 @@ def test_odd_spellings_are_read():
     assert total.instructions[1].parameter_number == 1
     assert total.instructions[1].sharding == "{replicated}"
     assert entry.instructions[1].attributes == {"k": "v"}
-    assert entry.root.shape.text == ""
+    assert entry.root.shape.text == "f32[]"
     assert entry.root.callees[0].name == "sum"
 
 
