@@ -5,6 +5,7 @@ a dump, 4 server or network, 5 time-out, 130 interrupted.
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ _EXIT_CODES: tuple[tuple[type[AppError], int], ...] = (
 )
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Run = Callable[[argparse.Namespace, Settings], int]
 
@@ -50,7 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return 2
         act: Run = arguments.run
-        return act(arguments, settings_from_environment())
+        code = act(arguments, settings_from_environment())
+        # What is still to be written fails here, and not when Python ends.
+        sys.stdout.flush()
+        return code
     except BadSetting as error:
         complain(str(error))
         return 2
@@ -61,10 +66,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has left: nothing more can be said. Python would complain about
-        # the unwritten rest at exit, so standard output is pointed elsewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`| head`) has left: nothing more can be said.
+        _drop_unwritten()
         return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        # Standard output goes to a disk without room, or the folder of temporary files has none.
+        _drop_unwritten()
+        complain(f"cannot write: {error.strerror}")
+        return 2
+
+
+def _drop_unwritten() -> None:
+    """Point standard output elsewhere: Python would complain about the unwritten rest at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:

@@ -102,7 +102,8 @@ class Remote:
             "Idempotency-Key": secrets.token_urlsafe(_KEY_BYTES),
         }
         path = f"/api/v1/reports?{urlencode(query)}"
-        return json.loads(self._ask("POST", path, body=body, headers=headers, token=self._token))
+        answer = self._ask("POST", path, body=body, headers=headers, token=self._token)
+        return self._object(answer, "id", "delete_token", "url")
 
     def state(self, report_id: str, *, fail_on: str, within_s: float) -> dict[str, Any]:
         """The state of a report once its analysis is over, or when the time is."""
@@ -111,14 +112,14 @@ class Remote:
             left = max(0.0, deadline - time.monotonic())
             query = urlencode({"wait": f"{min(left, _LONG_POLL_S):.3f}", "fail_on": fail_on})
             path = f"/api/v1/reports/{quote(report_id)}?{query}"
-            state: dict[str, Any] = json.loads(self._ask("GET", path))
+            state = self._object(self._ask("GET", path), "state", "progress")
             if state["progress"] is None or left <= 0:
                 return state
 
     def share(self, report_id: str, token: str, query: Mapping[str, str]) -> dict[str, Any]:
         """Make a share of a report; `token` is the one that deletes it."""
         path = f"/api/v1/reports/{quote(report_id)}/shares?{urlencode(query)}"
-        return json.loads(self._ask("POST", path, token=token))
+        return self._object(self._ask("POST", path, token=token), "id", "delete_token", "url")
 
     def form(self, report_id: str, form: str, query: Mapping[str, str]) -> bytes:
         """The report in one of its forms."""
@@ -162,6 +163,24 @@ class Remote:
                     raise self._unreachable(error) from error
                 time.sleep(_pause(None, attempt))
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _object(self, answer: bytes, *keys: str) -> dict[str, Any]:
+        """The JSON object that an answer is, with at least these keys.
+
+        Raises:
+            ServerFault: whatever answered so, it is no server of hloscope.
+        """
+        try:
+            found: Any = json.loads(answer)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not found.keys() >= set(keys):
+            raise ServerFault(
+                "what answers there is no hloscope server",
+                place=self._server,
+                next_step="Check the address; a proxy may want you to sign in first.",
+            )
+        return cast("dict[str, Any]", found)
 
     def _refused(self, error: urllib.error.HTTPError) -> ServerFault:
         try:

@@ -1,4 +1,8 @@
-"""How wide the commands write: as the terminal is, and without folding where there is none."""
+"""How wide the commands write, and what becomes of what cannot be written."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.text import Text
@@ -30,3 +34,18 @@ def test_columns_says_where_lines_end(
     told = printed(capsys)
     assert max(map(len, told.splitlines())) <= 80
     assert ".py:123 " in told
+
+
+@pytest.mark.parametrize("words", ["rules", "explain PIP001", "parse - --json -"])
+def test_a_full_disk_is_no_finding(words: str) -> None:
+    program = [sys.executable, "-m", "hloscope", *words.split()]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            program,
+            input=b"HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == b"hloscope: cannot write: No space left on device\n"

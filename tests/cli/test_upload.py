@@ -6,6 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -224,7 +225,7 @@ class Forgetful(http.server.BaseHTTPRequestHandler):
         if len(self.keys) == 1:
             self.close_connection = True
             return
-        data = json.dumps({"id": "x", "url": "/r/x", "state": "queued"}).encode()
+        data = json.dumps({"id": "x", "url": "/r/x", "delete_token": "t"}).encode()
         self.send_response(201)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -234,34 +235,67 @@ class Forgetful(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class SignIn(http.server.BaseHTTPRequestHandler):
+    """Answers everything well, as a proxy does that wants to know who asks."""
+
+    body = b"<!doctype html><title>Sign in</title>"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class SomeJson(SignIn):
+    """Answers with JSON of its own."""
+
+    body = b'{"id": 7}'
+
+
+@contextmanager
+def answering(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that answers so."""
+    with http.server.HTTPServer(("127.0.0.1", 0), handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}"
+        finally:
+            running.shutdown()
+            thread.join()
+
+
 def test_an_upload_whose_answer_is_lost_is_sent_again_with_its_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    with http.server.HTTPServer(("127.0.0.1", 0), Forgetful) as forgetful:
-        thread = threading.Thread(target=forgetful.serve_forever)
-        thread.start()
-        try:
-            remote = Remote(f"http://127.0.0.1:{forgetful.server_port}")
-            assert remote.send({}, [b"dump"], 4, "text/plain")["id"] == "x"
-        finally:
-            forgetful.shutdown()
-            thread.join()
+    with answering(Forgetful) as address:
+        assert Remote(address).send({}, [b"dump"], 4, "text/plain")["id"] == "x"
     assert len(Forgetful.keys) == 2
     assert len(set(Forgetful.keys)) == 1
     assert len(Forgetful.keys[0]) == 32
 
 
-def test_a_stranger_gets_no_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [
+        (Elsewhere, "the server answered 302"),
+        (SignIn, "what answers there is no hloscope server"),
+        (SomeJson, "what answers there is no hloscope server"),
+    ],
+)
+def test_a_stranger_gets_no_token(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    handler: type[http.server.BaseHTTPRequestHandler],
+    words: str,
+) -> None:
     (tmp_path / "dump.tar.gz").write_bytes(small_dump())
-    stranger = http.server.HTTPServer(("127.0.0.1", 0), Elsewhere)
-    thread = threading.Thread(target=stranger.serve_forever)
-    thread.start()
-    try:
-        address = f"http://127.0.0.1:{stranger.server_port}"
+    with answering(handler) as address:
         assert upload(address, str(tmp_path / "dump.tar.gz")) == 4
-        assert "the server answered 302" in capsys.readouterr().err
-    finally:
-        stranger.shutdown()
-        thread.join()
-        stranger.server_close()
+    assert words in capsys.readouterr().err
