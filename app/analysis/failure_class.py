@@ -22,7 +22,10 @@ from app.model.report import Failure
 # What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
 _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
 _FILE_NAME = re.compile(r"\b(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
-_CHECKED = re.compile(r"Check failed|RET_CHECK|CHECK failure")
+# A signature of a check is its place and its condition.
+_CHECKED = re.compile(
+    r"Check failed|RET_CHECK|CHECK failure|^[\w./+\-]{1,200}\.(?:cc|h):\d{1,9}:? "
+)
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})

@@ -22,8 +22,8 @@ _COMPLAINS = re.compile(
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock"
     r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
-    r"|out of (?:memory|range|bounds))\b)"
-    r"|[a-z]Error\b|[\[:=( ]-?(?:nan|inf)\b|\w\.(?:cc|cpp|cu|h):\d{1,9}: "
+    r"|out of (?:memory|range|bounds)|neither|missing|denied|no \w[^\n]{1,40} (?:available|found)"
+    r"|nan|inf)\b)|[a-z]Error\b|\w\.(?:cc|cpp|cu|h):\d{1,9}:? "
 )
 # A program's own warnings are told by Python with the place in its library.
 _HARMLESS = re.compile(

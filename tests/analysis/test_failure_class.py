@@ -13,6 +13,7 @@ PYTHON = "jaxlib.xla_extension.XlaRuntimeError: "
 
 MESSAGES: dict[str, tuple[str, ...]] = {
     "collective-pipeliner": (
+        "collective_pipeliner.cc:1102 data->is_replaced",
         F + "collective_pipeliner.cc:465] Check failed: last_cloned != nullptr (NULL vs. nullptr)",
         F + "collective_pipeliner.cc:700] Check failed: loop_computation != nullptr",
         F + "gpu/transforms/pipelined_p2p_rewriter.cc:87] Check failed: it != map.end() ",
@@ -24,6 +25,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "    @     0x7f81694b0634  xla::WhileLoopUnroller::UnrollInternal()",
     ),
     "lhs-scheduler": (
+        "INTERNAL: The scheduler did not place all instructions",
         PYTHON + "UNKNOWN: Scheduling group 7 cannot be kept together",
         F + "gpu/gpu_hlo_schedule.cc:401] Check failed: (config.all_gather_overlap_limit <= "
         "config.parallel_collective_overlap_limit) ",
@@ -46,6 +48,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Fatal Python error: Aborted\n    @  0x7ffff7  xla::spmd::PartitionedHlo::Reshard()",
     ),
     "shard-map-manual": (
+        "INVALID_ARGUMENT: Custom emitter for a_target not found",
         "NotImplementedError: Mosaic kernels cannot be automatically partitioned. Please wrap it.",
         PYTHON + "UNIMPLEMENTED: PartitionId instruction is not supported for SPMD partitioning "
         "since the meaning is ambiguous -- whether the instruction is replicated or the data is.",
@@ -90,6 +93,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/priority_fusion.cc:77] Check failed: !ops.empty()",
     ),
     "triton-autotune": (
+        "LLVM ERROR: mma16816 cannot be used here",
         "triton_fusion_numerics_verifier.cc:270: The buffer does not match",
         "I external/xla/xla/service/hlo_pass_pipeline.cc:181]   HLO pass autotune-fusion-emitters\n"
         "double free or corruption (!prev)",
@@ -108,6 +112,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)\n#0  0x00007fa1 in mlir::triton::gpu::foo (op=0x1)",
     ),
     "ptxas-backend": (
+        "No compilation provider is available. Neither ptxas/nvlink nor nvjtlink were found.",
+        PYTHON + "RESOURCE_EXHAUSTED: Requires 9 bytes of shared memory, there are 8",
         "ptxas /tmp/a, line 9; fatal   : Unsupported .version 8.4; current version is '8.2'",
         PYTHON + "INTERNAL: ptxas exited with non-zero error code 139, output: ",
         PYTHON + "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 9, available: 8",
@@ -176,6 +182,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "conditional_code_motion.cc:400] Check failed: branch != nullptr",
     ),
     "hang-rendezvous": (
+        PYTHON + "ABORTED: execution watchdog: the executable did not end within 30s",
         "UNAVAILABLE: failed to connect to all addresses; last error: refused",
         "Megascale detects a hang but cannot tell why.",
         PYTHON + "DEADLINE_EXCEEDED: GetKeyValue() timed out with key: cuda:some_id",
@@ -205,6 +212,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: custom call 'xla.gpu.graph.launch' failed: Failed to update gpu graph",
     ),
     "host-offload": (
+        PYTHON + "UNIMPLEMENTED: compute_on is not supported for while",
         "ValueError: memory kinds differ: device here, pinned_host there",
         F + "host_offload_utils.cc:225] Check failed: found_computation",
         "INVALID_ARGUMENT: E1200: CompileTimeHostOffloadOutputLocationMismatch: Tensor which is "
@@ -227,6 +235,9 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        "collective_ops_utils.cc:499 0 <= replica_id && replica_id < replica_count 1 1",
+        "error: 'builtin.module' op -:16:12: error: INVALID_ARGUMENT: body and init differ",
+        "Segmentation fault (core dumped)\n#0  0x00007fa1 in mlir::stablehlo::foldAdd (op=0x1)",
         "  (0) Internal: Expected instruction to have shape equal to f32[4], actual shape is f32[5]"
         "\n%t.7 = f32[5]{0} slice(%a)\n\nFailed after pipeline-start",
         "INTERNAL: during context [pre-optimization]: Expected instruction to have shape equal to "
