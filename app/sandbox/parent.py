@@ -28,6 +28,8 @@ Progress = Callable[[str, int, int | None], None]
 _MAX_LINE_BYTES = 2 << 20
 _LOG_TAIL_BYTES = 16 << 10
 _TICK_S = 0.1
+# What a line raises that is no JSON, nests without an end, or is JSON of another form.
+_MALFORMED = (ValueError, TypeError, OverflowError, RecursionError)
 
 
 class Ending(StrEnum):
@@ -172,7 +174,7 @@ class _Minder:
                     self._refusal = _error_from(**message["refused"])
                 else:
                     self._last_word = dict(message)
-            except (ValueError, TypeError) as error:
+            except _MALFORMED as error:
                 self._take_log(f"unreadable message from the child: {error}\n".encode())
 
     def _take_progress(self, stage: str, done: int, total: int | None) -> None:

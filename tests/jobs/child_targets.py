@@ -83,9 +83,11 @@ def flood_pipe(report: Report) -> None:
 
 
 def talk_nonsense(report: Report) -> str:
+    words = b'[1]\n{"progress": 7}\n\xff\n{"refused": {"kind": "os"}}\n'
+    words += b'{"progress": ["x", Infinity, null]}\n' + b"[" * 50_000 + b"\n"
     for fd in range(3, 20):
         try:
-            os.write(fd, b'[1]\n{"progress": 7}\n\xff\n{"refused": {"kind": "os"}}\n')
+            os.write(fd, words)
         except OSError:
             continue
     return "fine"
