@@ -58,7 +58,8 @@ class _KnownSamples:
         self._path = path
         try:
             self._entries: dict[str, dict[str, str]] = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):
+            # A power cut may have left it without its bytes: the samples get new ids.
             self._entries = {}
 
     def get(self, digest: str) -> dict[str, str] | None:

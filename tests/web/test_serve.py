@@ -194,6 +194,16 @@ class TestSample:
             place_sample(store, sample[0], [])
         assert (tmp_path / "data/samples.json").stat().st_mode & 0o777 == 0o600
 
+    def test_ids_that_are_lost_are_made_anew(
+        self, tmp_path: Path, sample: tuple[Path, Path]
+    ) -> None:
+        with Store(tmp_path / "data") as store:
+            first = place_sample(store, sample[0], [])
+            (tmp_path / "data/samples.json").write_bytes(b"")
+            second = place_sample(store, sample[0], [])
+            assert second != first
+            assert place_sample(store, sample[0], []) == second
+
     def test_a_deleted_sample_comes_back_under_its_id(
         self, tmp_path: Path, sample: tuple[Path, Path]
     ) -> None:
