@@ -6,7 +6,7 @@ does not understand as gaps, up to the closing brace or to where the next comput
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser import grammar
 from hlo_parser.computation import Computation, Gap
@@ -15,6 +15,9 @@ from hlo_parser.lines import ContextNeeded, LineReader, read_parts, refuse_depth
 from hlo_parser.nesting import FreshNames, Unnester, cut_bodies
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_BODY_DEPTH = 64
 """Bodies in bodies deeper than this are not read: each level looks at its text again."""
@@ -38,18 +41,28 @@ class Inner(NamedTuple):
 
 
 class Context:
-    """What the bodies of one text share: its bytes, what was read, the names not yet used."""
+    """What the bodies of one text share: its bytes, what was read, the names not yet used.
 
-    __slots__ = ("names", "reader", "root_shapes", "scanner")
+    `before` grows while the text is read: the computations that stand before, read in any way.
+    """
 
-    def __init__(self, scanner: Scanner, reader: LineReader) -> None:
+    __slots__ = ("_before", "_seen", "names", "reader", "root_shapes", "scanner")
+
+    def __init__(
+        self, scanner: Scanner, reader: LineReader, before: Sequence[Computation] = ()
+    ) -> None:
         self.scanner: Scanner = scanner
         self.reader: LineReader = reader
         self.names: FreshNames = FreshNames(scanner.data)
         self.root_shapes: dict[str, str] = {}
+        self._before = before
+        self._seen = 0
 
     def root_shape(self, name: str) -> str:
         """The result shape of a computation read before; empty when there is none."""
+        for computation in self._before[self._seen :]:
+            self.root_shapes[computation.name] = computation.root.shape.text
+        self._seen = len(self._before)
         return self.root_shapes.get(name, "")
 
 

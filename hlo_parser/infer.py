@@ -347,11 +347,15 @@ def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _set_dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    listed(attributes, shapes[0])
+    numbers = listed(attributes, shapes[0])
     expect_scalar("a dimension's size", shapes[-1])
     if shapes[-1].element_type != "s32":
         raise CannotInferError(f"a dimension's size is an s32, found {shapes[-1].element_type}")
-    return ""
+    if shapes[0].is_dynamic or not numbers:
+        return ""
+    sizes = [str(size) for size in shapes[0].dimensions]
+    sizes[numbers[0]] = f"<={sizes[numbers[0]]}"
+    return f"{shapes[0].element_type}[{','.join(sizes)}]"
 
 
 _RULES: dict[str, Rule] = {

@@ -169,7 +169,7 @@ class _Reading:
     @property
     def context(self) -> Context:
         if self.context_made is None:
-            self.context_made = Context(Scanner(self.data), self.interner.lines)
+            self.context_made = Context(Scanner(self.data), self.interner.lines, self.computations)
         return self.context_made
 
     # ---- places ------------------------------------------------------------------------------

@@ -125,7 +125,6 @@ class _Check:
             self._fail_in_header(header.name, f"{header.name} is no name")
         keys = keys_of(header.text)
         for key in keys:
-            fault = None
             if keys.count(key) > 1:
                 self._fail_in_header(f"{key}=", f"attribute {key} is given twice", last=True)
             elif not is_header_key(key):
@@ -159,10 +158,9 @@ class _Check:
         shapes: dict[str, str] = {}
         numbers: set[int | None] = set()
         root: Instruction | None = None
-        text = computation.text
         steps = AsyncSteps(self._root_opcode)
         for instruction in self._instructions(computation, until):
-            if text.startswith(f"{instruction.opcode}("):
+            if computation.text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
             if instruction.opcode == "parameter":
