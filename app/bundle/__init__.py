@@ -4,7 +4,8 @@
 README.md beside this file describes the format. Nothing here analyses anything.
 """
 
-from app.bundle.reader import Bundle, BundleDump, BundleModule
+from app.bundle.index import BundleDump, BundleModule
+from app.bundle.reader import Bundle
 from app.bundle.writer import ModuleTexts, write_bundle, write_texts
 
 __all__ = [

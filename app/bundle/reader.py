@@ -10,21 +10,22 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
+from app.bundle.index import (
+    BundleModule,
+    Place,
+    check_format,
+    read_frames,
+    read_index,
+    rows_of,
+)
 from app.bundle.layout import (
-    APPLICATION_ID,
-    FORMAT_VERSION,
-    FRAME_BYTES,
-    TABLES,
-    TABLES_BEFORE,
     CorruptData,
     decompress,
     numbers_from_recipe,
@@ -57,41 +58,6 @@ a bundle that many questions were asked of would else hold all its texts parsed.
 # What a damaged file makes the layers below us raise; SQLite itself decodes texts and names.
 _DAMAGE = (sqlite3.Error, CorruptData, HloSyntaxError, msgspec.MsgspecError, UnicodeDecodeError)
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class BundleDump:
-    """One text of one module: `index` is its position, `bytes` its size."""
-
-    index: int
-    file: str
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class BundleModule:
-    """One module and its texts, in the order of the report."""
-
-    id: str
-    dumps: tuple[BundleDump, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a dump's recipe lies: piece numbers, and the bytes the recipe makes."""
-
-    text_bytes: int
-    first_part: int
-    parts: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    first_piece: int
-    pieces: int
-    raw_bytes: int
-
 
 class Bundle:
     """An open bundle; close it, or use it in a `with` statement."""
@@ -109,9 +75,9 @@ class Bundle:
         self._interner = Interner()
         self._report: Report | None = None
         with self._faults():
-            self._has_program = _check_format(connection) > 1
-            self._frames = _read_frames(connection)
-            self._modules, self._places = _read_index(connection)
+            self._has_program = check_format(connection) > 1
+            self._frames = read_frames(connection)
+            self._modules, self._places = read_index(connection)
         self._frame_starts = [frame.first_piece for frame in self._frames]
 
     @classmethod
@@ -174,10 +140,10 @@ class Bundle:
             BadArchive: the file is damaged.
         """
         with self._reading, self._faults():
-            sizes = _rows(self._connection, tuple[int], "SELECT raw_bytes FROM report")
+            sizes = rows_of(self._connection, tuple[int], "SELECT raw_bytes FROM report")
             if len(sizes) != 1 or not 0 <= sizes[0][0] <= MAX_REPORT_BYTES:
                 raise CorruptData("there is no report of a credible size")
-            ((data,),) = _rows(self._connection, tuple[bytes], "SELECT data FROM report")
+            ((data,),) = rows_of(self._connection, tuple[bytes], "SELECT data FROM report")
             return decompress(data, sizes[0][0])
 
     def modules(self) -> tuple[BundleModule, ...]:
@@ -193,7 +159,9 @@ class Bundle:
         with self._reading, self._faults():
             if not self._has_program:
                 return ()
-            rows = _rows(self._connection, tuple[str], "SELECT name FROM program ORDER BY position")
+            rows = rows_of(
+                self._connection, tuple[str], "SELECT name FROM program ORDER BY position"
+            )
             return tuple(name for (name,) in rows)
 
     def program_text(self, position: int) -> str:
@@ -204,7 +172,7 @@ class Bundle:
             BadArchive: the file is damaged.
         """
         with self._reading, self._faults():
-            rows = _rows(
+            rows = rows_of(
                 self._connection,
                 tuple[int, bytes],
                 "SELECT raw_bytes, data FROM program WHERE position = ?",
@@ -276,7 +244,7 @@ class Bundle:
             raise NotFound(f"there is no computation {name!r}", place=f"{module_id}, dump {index}")
         return computation.text
 
-    def _place(self, module_id: str, index: int) -> _Place:
+    def _place(self, module_id: str, index: int) -> Place:
         places = self._places.get(module_id)
         if places is None:
             raise NotFound(f"there is no module {module_id!r}", place=self._path.name)
@@ -312,7 +280,7 @@ class Bundle:
         frame = self._frames[position]
         pieces = self._unpacked.get(position)
         if pieces is None:
-            ((data,),) = _rows(
+            ((data,),) = rows_of(
                 self._connection,
                 tuple[bytes],
                 "SELECT data FROM frames WHERE first_piece = ?",
@@ -346,74 +314,3 @@ def _bad_bundle(path: Path, error: Exception) -> BadArchive:
         next_step="Analyse the dump again to make a new one.",
         code="bad_bundle",
     )
-
-
-def _check_format(connection: sqlite3.Connection) -> int:
-    """Take nothing but the tables of a version; what a schema may run is thereby nothing.
-
-    Gives the version.
-    """
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    ((kind,),) = connection.execute("PRAGMA application_id")
-    ((version,),) = connection.execute("PRAGMA user_version")
-    if kind != APPLICATION_ID:
-        raise CorruptData("another kind of file")
-    tables = TABLES if version == FORMAT_VERSION else TABLES_BEFORE.get(version)
-    if tables is None:
-        raise BadArchive(
-            f"the bundle has format {version}, this hloscope reads {FORMAT_VERSION}",
-            next_step="Analyse the dump again, or use the hloscope that made the bundle.",
-            code="bundle_version",
-        )
-    schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid")
-    if schema.fetchall() != [("table", name, sql) for name, sql in tables.items()]:
-        raise CorruptData("its tables are not those of a bundle")
-    return version
-
-
-def _rows(connection: sqlite3.Connection, kind: type[T], query: str, *values: int) -> list[T]:
-    """The rows, each column of the type that `kind` states: SQLite itself keeps to none."""
-    return msgspec.convert(connection.execute(query, values).fetchall(), list[kind])
-
-
-def _read_frames(connection: sqlite3.Connection) -> tuple[_Frame, ...]:
-    rows = _rows(
-        connection,
-        tuple[int, int, int],
-        "SELECT first_piece, pieces, raw_bytes FROM frames ORDER BY first_piece",
-    )
-    frames = tuple(_Frame(*row) for row in rows)
-    expected = 0
-    for frame in frames:
-        credible = frame.pieces > 0 and 0 <= frame.raw_bytes <= FRAME_BYTES
-        if frame.first_piece != expected or not credible:
-            raise CorruptData("a frame is missing, or of no credible size")
-        expected += frame.pieces
-    return frames
-
-
-def _read_index(
-    connection: sqlite3.Connection,
-) -> tuple[dict[str, BundleModule], dict[str, tuple[_Place, ...]]]:
-    dumps = iter(
-        _rows(
-            connection,
-            tuple[str, int, int, int],
-            "SELECT file, text_bytes, recipe, recipe_parts FROM dumps ORDER BY position",
-        )
-    )
-    modules: dict[str, BundleModule] = {}
-    places: dict[str, tuple[_Place, ...]] = {}
-    for module_id, count in _rows(
-        connection, tuple[str, int], "SELECT id, dumps FROM modules ORDER BY position"
-    ):
-        rows = tuple(islice(dumps, max(count, 0)))
-        if len(rows) != count or module_id in modules:
-            raise CorruptData("the index of dumps does not fit its modules")
-        modules[module_id] = BundleModule(
-            module_id,
-            tuple(BundleDump(index, file, size) for index, (file, size, _, _) in enumerate(rows)),
-        )
-        places[module_id] = tuple(_Place(size, first, parts) for _, size, first, parts in rows)
-    return modules, places
