@@ -131,7 +131,12 @@ def _of_signal(
     """A death without a message: what other lines, the last pass, flags or the back end suggest."""
     failure = log.failures[0]
     texts = [line.text for line in log.verbose if line.severity in ("W", "E")]
-    sign = _first(failure_signs("says"), texts) or _first_frame(texts) or _of_assertion(texts)
+    first = failure.text.partition("\n")[0]
+    sign = (
+        _first(failure_signs("says"), texts)
+        or _first_frame((*texts, first))
+        or _of_assertion(texts)
+    )
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     if died_outside_jax(failure) and "SIGILL" not in failure.signature:

@@ -16,7 +16,7 @@ _MOST_LINES = 40
 _MOST_CHARACTERS = 1 << 13
 _LINE_CHARACTERS = 1000
 _COMPLAINS = re.compile(
-    r"(?i:\b(?:errors?|errs|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
+    r"(?i:\b(?:errors?|errs?|taking|precondition|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
     r"|corrupt(?:s|ed|ion)?|cannot|can't|could(?:n't| not)|unable|invalid|illegal|unsupported"
     r"|unexpected|unimplemented|mismatch(?:es|ed)?|inconsistent|incompatible|incorrect|wrong"
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock"

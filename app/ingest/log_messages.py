@@ -42,7 +42,8 @@ _MOST_STACKS = 512
 
 _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
-    r"|\s*#\d{1,4} +0x[0-9a-f]+ (?:in )?(?P<gdb>.+)$"
+    r"|\s*#\d{1,4} +(?:0x[0-9a-f]+ (?:in )?|(?=(?:xla|mlir|llvm|stream_executor|tsl)::))"
+    r"(?P<gdb>.+)$"
 )
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_](?:[\w.]|<locals>){0,200})(?:: (?P<text>.*)|)$")
 # With these JAX tells an exception once more, with another traceback.

@@ -73,6 +73,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         ABSL.format("F") + "shape.h:411] Check failed: has_layout() f32[3]",
     ),
     "algsimp-numerics": (
+        "CPU and XLA outputs differ beyond what is tolerated\nMaximum absolute error: 2e-05",
         "E   AssertionError: \nE   Arrays are not equal\nE   nan location mismatch",
         "x=89  jit: [1.]   eager: [nan]",
         "AssertionError: \nNot equal to tolerance rtol=1e-05, atol=0",
@@ -81,6 +82,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "F xla/hlo/transforms/simplifiers/algebraic_simplifier.cc:210] Check failed: user_count",
     ),
     "fusion": (
+        "Segmentation fault\n#3 xla::gpu::LoopFusion::EmitEntry",
         "RuntimeError: Internal: The outputs of a reduction fusion are inconsistent fusion outputs",
         "*** Check failure stack trace: ***\n    @     0x557c  absl::LogMessage::Flush()\n"
         "    @     0x557c  xla::ApplyIndexingOp::fold()\n    @  0x557c  mlir::Op<>::foldHook<>()",
@@ -112,6 +114,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)\n#0  0x00007fa1 in mlir::triton::gpu::foo (op=0x1)",
     ),
     "ptxas-backend": (
+        PYTHON + "INTERNAL: a function failed to launch on the GPU",
         "No compilation provider is available. Neither ptxas/nvlink nor nvjtlink were found.",
         PYTHON + "RESOURCE_EXHAUSTED: Requires 9 bytes of shared memory, there are 8",
         "ptxas /tmp/a, line 9; fatal   : Unsupported .version 8.4; current version is '8.2'",
@@ -134,6 +137,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/transforms/gemm_rewriter.cc:99] Check failed: alpha.has_value()",
     ),
     "cudnn": (
+        "SIGSEGV in miopen::kernels[abi:cxx11]() on first convolution",
         PYTHON
         + "INTERNAL: RET_CHECK failure (xla/service/gpu/gpu_compiler.cc:627) dnn != nullptr ",
         PYTHON + "INTERNAL: No reference output found!",
@@ -165,6 +169,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "INTERNAL: Scoped allocation with size 18.00M and limit 16.00M exceeded scoped vmem limit",
     ),
     "tpu-backend": (
+        "Exception in device=TPU:5: Aborted: the session is not found.",
         E + "tpu_hal.cc:249] Failed to initialize TPU system: no mmap",
         "*** SIGABRT received by PID 545434 (TID 545434) on cpu 25; stack trace: ***\n"
         "PC: @     0x7fcf5129603b  (unknown)  raise\n"
@@ -212,6 +217,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: custom call 'xla.gpu.graph.launch' failed: Failed to update gpu graph",
     ),
     "host-offload": (
+        PYTHON + "INTERNAL: Copy-start has no host memory space color",
         PYTHON + "UNIMPLEMENTED: compute_on is not supported for while",
         "ValueError: memory kinds differ: device here, pinned_host there",
         F + "host_offload_utils.cc:225] Check failed: found_computation",
