@@ -31,6 +31,7 @@ _KEYS = (
     KeyView("Enter", "both texts side by side, at the instruction"),
     KeyView("?", "this help"),
 )
+_MAX_ALIKE = 3
 _ENDINGS: dict[Ending, str] = {
     "made": "",
     "first_text": "It stands in the first text already: the program was traced with it.",
@@ -51,11 +52,15 @@ class HistoryPlace:
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """What one pass did; `href` leads to both texts side by side."""
+    """What one pass did.
+
+    `href` leads to both texts side by side, `how` says what a copy is known by.
+    """
 
     name: str
     href: str
     word: str
+    how: str
     before: str
     what: str
     after: str
@@ -150,7 +155,21 @@ def _origin(place: HistoryPlace, history: InstructionHistory, behind: Sequence[C
     if by.name is None or not by.alone:
         why = "texts before it are missing" if by.name else "which pass made it is not known"
         return f" First seen in the text {text}; {why}."
-    return f" Made by {_work_name(place.module, first.dump, behind)}."
+    copied = "".join(
+        f", copied by {_work_name(place.module, stage.dump, behind)}"
+        for stage in reversed(history.stages)
+        if stage.kind == "copied"
+    )
+    return f" Made by {_work_name(place.module, first.dump, behind)}{_alike(first)}{copied}."
+
+
+def _alike(made: Stage) -> str:
+    if not made.alike:
+        return ""
+    *others, last = made.alike[:_MAX_ALIKE]
+    more = f" or {len(made.alike) - _MAX_ALIKE:,} more" if len(made.alike) > _MAX_ALIKE else ""
+    names = f"{', '.join(others)}{' or ' if not more else ', '}{last}{more}"
+    return f", maybe as a copy of {names}"
 
 
 def _work_name(module: Module, dump: int, behind: Sequence[ChangedBy]) -> str:
@@ -177,6 +196,7 @@ def _stage_view(place: HistoryPlace, stage: Stage, behind: Sequence[ChangedBy]) 
         name=legible(_work_name(place.module, stage.dump, behind)),
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}",
         word=_WORDS[stage.kind],
+        how=f"({stage.how})" if stage.kind == "copied" and stage.how else "",
         before="" if is_same else legible(stage.before),
         what=legible(", ".join(stage.what)),
         after=legible(stage.after),

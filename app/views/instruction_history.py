@@ -18,6 +18,7 @@ from app.analysis.loop_events import RENAMED_TO
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Loop, Struct
+from app.views.copy_origins import Found, copy_origins
 from app.views.cut import shown_name
 from hlo_parser import Computation, Instruction, Module
 
@@ -34,7 +35,8 @@ class Stage(Struct, frozen=True, kw_only=True):
     `before` is "" where the pass made it, and where it is `first_seen`: the text before holds none
     that is surely the same, but one like it that is gone after the pass. `what` names the parts
     that differ, `how` says why the two were taken for one instruction; of a copy, `before` is what
-    it is a copy of.
+    it is a copy of. `alike` are those of the text before that a collective `made` may be a copy of,
+    where several may.
     """
 
     dump: int
@@ -46,6 +48,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     line: int
     what: tuple[str, ...] = ()
     how: str = ""
+    alike: tuple[str, ...] = ()
 
 
 class InstructionHistory(Struct, frozen=True, kw_only=True):
@@ -317,12 +320,25 @@ def _matched(
     differ = Differ()
     one = differ.of_one(before, after, place.computation, place.name)
     if one is not None:
-        return _stage_of(after, ModuleDiff(computations=(one,), unchanged=0), place, number)
-    diff = differ.diff(before, after)
+        diff = ModuleDiff(computations=(one,), unchanged=0)
+    else:
+        diff = differ.diff(before, after)
     stage, origin = _stage_of(after, diff, place, number)
-    if stage is not None and stage.kind == "made" and _has_like(before, after, diff, place):
-        stage = msgspec.structs.replace(stage, kind="first_seen")
-    return stage, origin
+    if stage is None or stage.kind != "made":
+        return stage, origin
+    if one is None and _has_like(before, after, diff, place):
+        return msgspec.structs.replace(stage, kind="first_seen"), origin
+    return _copied(stage, copy_origins(before, after, place.computation, place.name))
+
+
+def _copied(made: Stage, origins: Sequence[Found]) -> tuple[Stage, _Place | None]:
+    """The stage of what was made: as a copy where only one of the text before can be its origin."""
+    if len(origins) == 1:
+        computation, item = origins[0]
+        how = "the one of its operation, shapes, devices and line"
+        return _told(made, "copied", item.name, (), how), _Place(computation.name, item.name)
+    names = tuple(shown_name(item.name) for _, item in origins)
+    return msgspec.structs.replace(made, alike=names), None
 
 
 def _stage_of(

@@ -217,3 +217,49 @@ def test_what_may_be_one_that_is_gone_is_not_said_to_be_made() -> None:
     kinds = {name: followed([before, after], name).stages[0].kind for name in ("x.1", "x.2", "k.2")}
     # What says nothing of its origin is taken for new.
     assert kinds == {"x.1": "moved", "x.2": "first_seen", "k.2": "made"}
+
+
+def gathers(*places: tuple[str, str, int]) -> str:
+    """A computation for each place: its name, the name of its all-gather and the channel."""
+    return "".join(
+        f"%{computation} (q: f32[4]) -> f32[8] {{\n  %q = f32[4]{{0}} parameter(0)\n"
+        f"  %{work}.{name} = f32[4]{{0}} {work}(%q)\n"
+        f"  ROOT %{name} = f32[8]{{0}} all-gather(%{work}.{name}), channel_id={channel}, "
+        'replica_groups={{0,1}}, dimensions={0}, metadata={op_name="jit(f)/dot"}\n}\n\n'
+        for (computation, name, channel), work in zip(
+            places, ("negate", "sine", "cosine"), strict=False
+        )
+    )
+
+
+ONE = ("body", "ag.1", 1)
+OTHER = ("peeled", "ag.2", 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "clone", "kind", "origin", "alike"),
+    [
+        pytest.param([ONE], ("new", "ag.9", 5), "copied", "ag.1", (), id="the only one"),
+        pytest.param([ONE, OTHER], ("new", "ag.9", 2), "copied", "ag.2", (), id="its channel"),
+        pytest.param([ONE, OTHER], ("body.clone", "ag.9", 5), "copied", "ag.1", (), id="its name"),
+        pytest.param([ONE, OTHER], ("new", "ag.9", 5), "made", "", ("ag.1", "ag.2"), id="neither"),
+    ],
+)
+def test_a_collective_that_a_pass_cloned_names_its_origin(
+    before: list[tuple[str, str, int]],
+    clone: tuple[str, str, int],
+    kind: str,
+    origin: str,
+    alike: tuple[str, ...],
+) -> None:
+    calls = [f"%c{n} = f32[8]{{0}} call(%h), to_apply=%{each[0]}" for n, each in enumerate(before)]
+    half = "%h = f32[4]{0} slice(%p), slice={[0:4]}"
+    new = f"ROOT %r = f32[8]{{0}} call(%h), to_apply=%{clone[0]}"
+    texts = [
+        text(half, *calls, "ROOT %r = f32[8]{0} negate(%c0)", others=gathers(*before)),
+        text(half, *calls, new, others=gathers(*before, clone)),
+    ]
+    found = followed(texts, clone[1], computation=clone[0])
+    stage = found.stages[0]
+    assert (stage.kind, stage.before, stage.alike) == (kind, origin, alike)
+    assert found.ending == ("first_text" if origin else "made")
