@@ -8,7 +8,7 @@ rests on and what stays open. Nothing is taken from a data sheet or a stand-in.
 import re
 from dataclasses import dataclass
 
-from app.model.dump import ModuleHistory
+from app.model.dump import ModuleHistory, TargetConfig
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Evidence
 from app.rules.amounts import bytes_in_words, part_in_words
@@ -54,6 +54,13 @@ def room_for(facts: Facts, history: ModuleHistory, peak: int) -> Room:
         evidence=(described,),
         unknown=("how much of the device's memory is free when the program runs",),
     )
+
+
+def device_of(facts: Facts) -> TargetConfig | None:
+    """The device that the dump describes: for the module that failed, else for any."""
+    histories = (*filter(None, (facts.failing,)), *facts.modules)
+    targets = (history.target for history in histories)
+    return next((t for t in targets if t is not None and t.memory_bytes is not None), None)
 
 
 def _refused(facts: Facts, history: ModuleHistory, diagnosis: Diagnosis) -> Room | None:

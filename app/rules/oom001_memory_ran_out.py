@@ -12,7 +12,8 @@ made, stands in the buffer assignment.
 The message states it. The largest buffers at the peak are read from the buffer assignment of the
 module where the dump has one, else the largest values of its newest text are named. For a buffer
 that has two sizes (a failed check of the heap simulator) the instructions that make arrays of both
-sizes are, with the loops around them.
+sizes are, with the loops around them. Where the dump describes the device, what was asked for is
+laid against its memory.
 
 ## What to do
 Shard, rematerialise or shrink the largest values; donate inputs; keep an eye on values that loops
@@ -28,8 +29,59 @@ xla/hlo/transforms/simplifiers/hlo_rematerialization.cc; jax-ml/jax#27748, jax-m
 openxla/xla#20633.
 """
 
+import re
+
+from app.model.facts import Diagnosis, Facts
+from app.rules.amounts import bytes_in_words, part_in_words
+from app.rules.device_memory import device_of
 from app.rules.memory_suspects import largest, of_two_sizes
-from app.rules.telling import Story, Try, class_rule
+from app.rules.naming import Named
+from app.rules.telling import Story, Try, class_rule, diagnosis_of
+
+_CLASS = "oom-buffers"
+# xla/hlo/transforms/simplifiers/hlo_rematerialization.cc, what is left to take; then what the
+# allocators of xla/pjrt and tsl/framework/bfc_allocator.cc were asked for.
+_WANTED = re.compile(
+    r"only reduced to [^\n(]{1,40}\((?P<left>\d{1,18}) bytes\)"
+    r"|allocat(?:e|ing) (?P<bytes>\d{1,18}) bytes|iB \((?P<in_brackets>\d{1,18})B\)"
+    r"|\(rounded to (?P<rounded>\d{1,18})\)"
+)
+
+
+def _of_the_device(facts: Facts, culprits: tuple[Named, ...]) -> tuple[str, ...]:
+    """What was asked for beside the memory of the device, where both are stated."""
+    diagnosis = diagnosis_of(facts, _CLASS)
+    wanted = _wanted(diagnosis) if diagnosis is not None else None
+    has = _has(facts)
+    if wanted is None or has is None:
+        return ()
+    words = f"The device described in the dump has {bytes_in_words(has)}"
+    asked = bytes_in_words(wanted)
+    if wanted > has:
+        return (f"{words}: what is wanted here, {asked}, is more, whatever else holds memory.",)
+    return (f"{words}; what is wanted here, {asked}, is {part_in_words(wanted, has)} of it.",)
+
+
+def _opens(facts: Facts, diagnosis: Diagnosis) -> tuple[str, ...]:
+    wanted, has = _wanted(diagnosis), _has(facts)
+    if wanted is not None and has is not None and wanted > has:
+        return ()
+    if diagnosis.failure is not None:
+        return ("what else held memory of the device at that moment",)
+    if has is not None:
+        return ("how much of the device's memory is free when the program runs",)
+    return ("whether the device has the memory after all",)
+
+
+def _has(facts: Facts) -> int | None:
+    target = device_of(facts)
+    return target.memory_bytes if target is not None else None
+
+
+def _wanted(diagnosis: Diagnosis) -> int | None:
+    found = _WANTED.search(diagnosis.text)
+    return int(next(filter(None, found.groups()))) if found else None
+
 
 _LESS = (
     Try("Rematerialise or shard the largest values (jax.checkpoint, shardings), or shrink them."),
@@ -67,8 +119,9 @@ STORIES = {
         "allocate it.",
         tries=(*_LESS, _LESS_IN_FLIGHT),
         refs=("jax-ml/jax#27748", "EnzymeAD/Enzyme-JAX#1363", "openxla/xla#27322"),
-        unknown=("whether the device has the memory after all",),
+        opens=_opens,
         suspects=largest,
+        adds=_of_the_device,
     ),
     "host-memory": Story(
         title="Memory of the host ran out",
@@ -89,8 +142,9 @@ STORIES = {
         ),
         refs=("jax-ml/jax#23548",),
         flags=("xla_gpu_memory_limit_slop_factor",),
-        unknown=("what else held memory of the device at that moment",),
+        opens=_opens,
         suspects=largest,
+        adds=_of_the_device,
     ),
 }
 
@@ -98,7 +152,7 @@ RULE = class_rule(
     code="OOM001",
     slug="memory-ran-out",
     title="Memory of the device or of the host ran out",
-    class_="oom-buffers",
+    class_=_CLASS,
     sources=(
         "xla/service/buffer_assignment.cc",
         "xla/service/heap_simulator/heap_simulator.cc",

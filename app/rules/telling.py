@@ -51,11 +51,12 @@ class Story:
     """What one sign of a class means.
 
     `what` completes "the log says"; `flags` are names of flags that take part; `refs` public
-    threads; `unknown` what would confirm or refute it. `names` finds what the messages name where
-    it is no instruction's name; `suspects` finds instructions where they name none, which are never
-    more than possible. `adds` says more of those found, in sentences. `severity` is that of a
-    complaint: a failure is an error. `is_stated`: the title says what the message of a failure
-    states, and no more; it is certain then, and suspects stand in it by their roles.
+    threads; `unknown` what would confirm or refute it, and `opens` as much of it as depends on what
+    log and dump state. `names` finds what the messages name where it is no instruction's name;
+    `suspects` finds instructions where they name none, which are never more than possible. `adds`
+    says more of those found, in sentences. `severity` is that of a complaint: a failure is an
+    error. `is_stated`: the title says what the message of a failure states, and no more; it is
+    certain then, and suspects stand in it by their roles.
     """
 
     title: str
@@ -64,6 +65,7 @@ class Story:
     refs: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    opens: Callable[[Facts, Diagnosis], tuple[str, ...]] | None = None
     names: Callable[[Facts, Sequence[str]], tuple[Named, ...]] | None = None
     suspects: Callable[[Facts, Diagnosis], tuple[Named, ...]] | None = None
     adds: Callable[[Facts, tuple[Named, ...]], tuple[str, ...]] | None = None
@@ -264,6 +266,8 @@ def _is_of_use(facts: Facts, item: Try) -> bool:
 
 def _unknown(facts: Facts, diagnosis: Diagnosis, story: Story, *, is_named: bool) -> Iterator[str]:
     yield from story.unknown
+    if story.opens is not None:
+        yield from story.opens(facts, diagnosis)
     if facts.dump is None:
         yield "the module: rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.* and add the dump"
     elif not is_named:
