@@ -6,7 +6,6 @@ A blob lives as long as an attachment names it; the ledger sees to that.
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, exists, func, insert, or_, select, update
@@ -15,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from app.errors import NotFound, UsageError
 from app.store.database import insert_missing, reading
 from app.store.ledger import Ledger
+from app.store.new_reports import insert_beside, insert_report, new_job
 from app.store.quota import Quota
 from app.store.rows import Attachment, NewReport, NewShare, Problem, Question, ReportRow
 from app.store.schema import attachment, gone, job, owned, report, share
@@ -114,33 +114,26 @@ class Reports:
 
     def _create(self, keys: ReportKeys, new: NewReport, *, now: float) -> None:
         archive = new.archive
-        values: dict[str, Any] = {
-            "name": new.name,
-            "sha256": archive.data.sha256 if archive else "",
-            "bytes": archive.data.bytes if archive else 0,
-            "question": asdict(new.question),
-            "expires": new.expires,
-        }
         received = [file.data for file in new.files]
         with self._ledger.keeping(received) as connection:
-            _insert_report(connection, keys, now, values)
+            insert_report(
+                connection,
+                keys,
+                now,
+                name=new.name,
+                question=new.question,
+                expires=new.expires,
+                sha256=archive.data.sha256 if archive else "",
+                size=archive.data.bytes if archive else 0,
+            )
             if keys.owner:
                 self._quota.check(connection, keys.owner, adding=sum(f.bytes for f in received))
-                connection.execute(
-                    insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
-                )
-            for position, file in enumerate(new.files):
-                connection.execute(
-                    insert(attachment).values(
-                        report_key=keys.report,
-                        role=file.role,
-                        position=position,
-                        name=file.name,
-                        blob=file.data.sha256,
-                        bytes=file.data.bytes,
-                    )
-                )
-            connection.execute(insert(job).values(_new_job(keys.report, now)))
+            insert_beside(
+                connection,
+                keys,
+                now,
+                files=[Attachment(f.role, f.name, f.data.sha256, f.data.bytes) for f in new.files],
+            )
 
     def create_share(self, new: NewShare, *, now: float) -> Secrets:
         """Queue the job that makes the copy; it has an id and a token of its own.
@@ -151,22 +144,17 @@ class Reports:
         """
         secrets = new_secrets()
         keys = keys_of(secrets)
-        values: dict[str, Any] = {
-            "name": new.name,
-            "sha256": "",
-            "bytes": 0,
-            "question": asdict(Question()),
-            "expires": new.expires,
-        }
         with _unless_gone(), self._engine.begin() as connection:
-            _insert_report(connection, keys, now, values)
+            insert_report(
+                connection, keys, now, name=new.name, question=Question(), expires=new.expires
+            )
             self._check_quota_of_owner(connection, new.parent_key)
             connection.execute(
                 insert(share).values(
                     report_key=keys.report, parent_key=new.parent_key, redaction=new.redaction
                 )
             )
-            connection.execute(insert(job).values(_new_job(keys.report, now)))
+            insert_beside(connection, keys, now)
         return secrets
 
     def _check_quota_of_owner(self, connection: Connection, parent_key: str) -> None:
@@ -190,27 +178,21 @@ class Reports:
             QuotaSpent, LimitExceeded: the owner has as much as they may.
         """
         secrets, keys = secrets_of(owner)
-        values: dict[str, Any] = {
-            "name": source.name,
-            "sha256": source.sha256,
-            "bytes": source.bytes,
-            "question": asdict(question),
-            "expires": source.expires,
-        }
         with _unless_gone(), self._engine.begin() as connection:
-            _insert_report(connection, keys, now, values)
+            insert_report(
+                connection,
+                keys,
+                now,
+                name=source.name,
+                question=question,
+                expires=source.expires,
+                sha256=source.sha256,
+                size=source.bytes,
+            )
             if keys.owner:
                 self._quota.check(connection, keys.owner, adding=source.bytes)
-                connection.execute(
-                    insert(owned).values(report_key=keys.report, owner=keys.owner, nonce=keys.nonce)
-                )
-            for position, file in enumerate(f for f in source.attachments if f.role != "bundle"):
-                connection.execute(
-                    insert(attachment).values(
-                        report_key=keys.report, position=position, **asdict(file)
-                    )
-                )
-            connection.execute(insert(job).values(_new_job(keys.report, now)))
+            files = [file for file in source.attachments if file.role != "bundle"]
+            insert_beside(connection, keys, now, files=files)
         return secrets
 
     def shares_of(self, parent_key: str) -> tuple[ReportRow, ...]:
@@ -303,7 +285,7 @@ class Reports:
                 .values(state="queued", problem=None)
             )
             if changed.rowcount:
-                connection.execute(insert(job).values(_new_job(key, now)))
+                connection.execute(insert(job).values(new_job(key, now)))
 
     def delete(self, key: str) -> bool:
         """Forget a report with its shares, its jobs, and every blob that nothing else holds."""
@@ -386,24 +368,3 @@ def _note_gone(connection: Connection, keys: list[str]) -> None:
             for row in rows
         ],
     )
-
-
-def _insert_report(
-    connection: Connection, keys: ReportKeys, now: float, values: dict[str, Any]
-) -> None:
-    connection.execute(
-        insert(report).values(
-            key=keys.report, owner_key=keys.token, state="queued", created=now, **values
-        )
-    )
-
-
-def _new_job(key: str, now: float) -> dict[str, object]:
-    return {
-        "report_key": key,
-        "state": "queued",
-        "attempt": 0,
-        "stage": "",
-        "done": 0,
-        "created": now,
-    }

@@ -164,7 +164,7 @@ def test_no_share_outlives_the_report_that_is_deleted_meanwhile(
 ) -> None:
     a, b = pair
     parent = hash_of(create(a, b"dump").report_id)
-    named = Gate(monkeypatch, reports, "_new_job")
+    named = Gate(monkeypatch, reports, "insert_beside")
     made: list[Secrets] = []
     wish = NewShare(parent, "dump", {"redact": True}, None)
     sharing = threading.Thread(target=lambda: made.append(a.reports.create_share(wish, now=2.0)))
