@@ -87,6 +87,7 @@ def _loop_pair(a: Loop | None, b: Loop | None, how: str) -> LoopPair:
         a=a.id if a else None,
         b=b.id if b else None,
         name=one.name,
+        name_b=b.name if a and b else "",
         source=one.source,
         how=how,
         trip_count_a=a.trip_count if a else None,

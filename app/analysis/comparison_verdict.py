@@ -71,8 +71,9 @@ def _loop(pair: ModulePair) -> str:
     changed = () if parting is None else (*parting.loops_a, *parting.loops_b)
     for loop in pair.loops:
         if loop.a in changed or loop.b in changed:
-            where = line_text(loop.source)
-            return f", in the loop {loop.name}{f' ({where})' if where else ''}"
+            other = f"{loop.name_b} in b" if loop.name_b not in ("", loop.name) else ""
+            about = ", ".join(filter(None, (line_text(loop.source), other)))
+            return f", in the loop {loop.name}{f' ({about})' if about else ''}"
     return ""
 
 

@@ -308,6 +308,7 @@ def _row(
         check=check.name,
         module=module.id if module else None,
         loop=loop.id if loop else None,
+        loop_name=loop.name if loop else "",
         what=check.measure or check.expect or "",
         unit=UNITS[check.measure] if check.measure else "",
         value=value,

@@ -114,6 +114,8 @@ class Amount(Struct, frozen=True, kw_only=True):
 class LoopPair(Struct, frozen=True, kw_only=True):
     """A loop of both sides, or of one: ids of the reports, and what tells of it.
 
+    `name` is what the report of a calls it, or that of b where a has no such loop; `name_b` is what
+    that of b calls it where both have it.
     `what` names the parts that differ: `trip_count`, `carry`, `collectives`, `events`, `missing`.
     `collectives` are counts and `collective_bytes` sizes directly in the body, as in the reports.
     """
@@ -121,6 +123,7 @@ class LoopPair(Struct, frozen=True, kw_only=True):
     a: str | None = None
     b: str | None = None
     name: str = ""
+    name_b: str = ""
     source: Source | None = None
     how: str = ""
     trip_count_a: int | None = None

@@ -25,6 +25,7 @@ class PolicyPlace(Struct, frozen=True, kw_only=True):
 class PolicyRow(Struct, frozen=True, kw_only=True):
     """One check on one module, or on one loop of it.
 
+    `loop` is the loop's id, and `loop_name` its name in the report.
     `limit` is in words; `value` and `baseline` are None where they are not known or the check
     counts nothing. `unknown` fails too, unless the check is optional: what is not known is no pass.
     """
@@ -32,6 +33,7 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
     check: str
     module: str | None = None
     loop: str | None = None
+    loop_name: str = ""
     what: str = ""
     unit: Unit = ""
     value: float | None = None

@@ -179,7 +179,7 @@ def _facts(pair: ModulePair) -> Iterator[tuple[str, str]]:
     yield "passes", f"{passes.common:,} in both; {'; '.join(told) or 'no others'}{as_far}"
     yield from _steps(passes.next)
     if pair.parting is not None:
-        yield from _parting(pair.parting)
+        yield from _parting(pair.parting, pair.loops)
     if pair.passes.stops:
         yield "figures", "one side ends early: it has none to hold those of the other to"
 
@@ -194,7 +194,7 @@ def _steps(steps: Sequence[NextPass]) -> Iterator[tuple[str, str]]:
         yield "", f"and so at {len(told) - _MOST_STEPS:,} more passes"
 
 
-def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
+def _parting(parting: Parting, loops: Sequence[LoopPair]) -> Iterator[tuple[str, str]]:
     if parting.last_equal_a is not None:
         yield "equal up to", f"a: {parting.equal_file_a}"
         yield "", f"b: {parting.equal_file_b}"
@@ -211,9 +211,22 @@ def _parting(parting: Parting) -> Iterator[tuple[str, str]]:
             yield f"first in {side}", instruction_text(place)
     if parting.what:
         yield "differs in", ", ".join(parting.what)
-    for side, loops in (("a", parting.loops_a), ("b", parting.loops_b)):
-        if loops:
-            yield f"loops changed in {side}", cut_list(loops, _MOST_NAMES)
+    names_a = {each.a: each.name for each in loops}
+    names_b = {each.b: each.name_b or each.name for each in loops}
+    for side, changed, names in (
+        ("a", parting.loops_a, names_a),
+        ("b", parting.loops_b, names_b),
+    ):
+        if changed:
+            told = [names.get(loop, loop) for loop in changed]
+            yield f"loops changed in {side}", cut_list(told, _MOST_NAMES)
+
+
+def _loop_name(loop: LoopPair) -> str:
+    """`while.87, while.97 in b`: what the reports call it."""
+    if loop.name_b in ("", loop.name):
+        return loop.name
+    return f"{loop.name}, {loop.name_b} in b"
 
 
 def instruction_text(place: InstructionPlace | None) -> str:
@@ -267,7 +280,7 @@ def _loops_so_far(loops: Sequence[LoopPair]) -> Iterator[Grid]:
             ("loop", "line", "in a", "in b"),
             (
                 (
-                    each.name,
+                    _loop_name(each),
                     place_text(each.source) if each.source else "-",
                     *(_events(kinds) or "nothing" for kinds in (each.events_a, each.events_b)),
                 )
@@ -307,7 +320,7 @@ def _loop(loop: LoopPair) -> tuple[str, ...]:
     ]
     only = "only in b" if loop.a is None else "only in a" if loop.b is None else ""
     return (
-        loop.name,
+        _loop_name(loop),
         place_text(loop.source) if loop.source else "-",
         _trips(loop),
         counts_text(loop.collectives_a) or "-",
@@ -333,7 +346,7 @@ def _sum(each: CollectiveSum, loops: Sequence[LoopPair]) -> tuple[str, ...]:
     waits = [figure(each.exposed_us_a, "us"), figure(each.exposed_us_b, "us")]
     return (
         each.opcode,
-        "-" if each.loop is None else loops[each.loop].name,
+        "-" if each.loop is None else _loop_name(loops[each.loop]),
         f"{each.count_a:,}",
         f"{each.count_b:,}",
         size_text(each.bytes_a),

@@ -67,7 +67,7 @@ def _verdict(result: PolicyResult) -> str:
 
 
 def _row(row: PolicyRow) -> tuple[str, ...]:
-    where = row.loop or row.module or "-"
+    where = row.loop_name or row.loop or row.module or "-"
     return (
         _WORDS[row.verdict],
         row.check,

@@ -63,7 +63,7 @@ def _grids(comparison: RankComparison) -> Iterator[Grid]:
             )
             for rank in comparison.ranks
         ),
-        numbers=("rank", "modules"),
+        numbers=("modules",),
     )
     if comparison.communicators:
         yield grid(

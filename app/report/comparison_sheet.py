@@ -35,7 +35,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """All of it: `badge` is one word, `verdict` one sentence."""
+    """All of it: `badge` is one word, `verdict` one sentence, its clauses parted by semicolons."""
 
     badge: str
     tone: Tone
@@ -44,6 +44,16 @@ class Sheet:
     grids: tuple[Grid, ...] = ()
     sections: tuple[Section, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """What the verdict says first, up to its first semicolon."""
+        return self.verdict.partition("; ")[0].removesuffix(".")
+
+    @property
+    def also(self) -> str:
+        """What the verdict says behind it; "" for nothing."""
+        return self.verdict.partition("; ")[2]
 
 
 def grid(

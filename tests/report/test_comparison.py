@@ -1,6 +1,7 @@
 """Comparisons, ranks and policies as sheets: what is told, what is counted, and hostile names."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -60,6 +61,22 @@ def headings(grids: tuple[Grid, ...]) -> list[str]:
     return [each.heading for each in grids]
 
 
+def test_a_loop_goes_by_the_names_of_the_reports() -> None:
+    loop = LoopPair(a="m/while.1", b="m/while.2", name="while.87", name_b="while.97")
+    parting = Parting(loops_a=("m/while.1",), loops_b=("m/while.2", "m/while.3"))
+    (section,) = sheet_of(module(outcome="differ", loops=(loop,), parting=parting)).sections
+    facts = dict(section.facts)
+    assert facts["loops changed in a"] == "while.87"
+    assert facts["loops changed in b"] == "while.97, m/while.3"
+
+
+def test_a_long_verdict_is_a_headline_and_what_stands_behind_it() -> None:
+    sheet = Sheet(badge="DIFFERENT", tone="warning", verdict="m parts in p; flags differ: x, y.")
+    assert (sheet.headline, sheet.also) == ("m parts in p", "flags differ: x, y.")
+    short = replace(sheet, verdict="all is equal.")
+    assert (short.headline, short.also) == ("all is equal", "")
+
+
 def test_badges() -> None:
     flag = FlagChange(name="x", a="1")
     assert sheet_of(module()).badge == "EQUAL"
@@ -72,7 +89,9 @@ def test_badges() -> None:
 
 
 def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
-    loop = LoopPair(a="l", b="k", name="while.1", what=("trip_count",), trip_count_a=4)
+    loop = LoopPair(
+        a="l", b="k", name="while.1", name_b="while.3", what=("trip_count",), trip_count_a=4
+    )
     same = LoopPair(a="x", b="y", name="while.2")
     sheet = sheet_of(
         module(
@@ -92,8 +111,10 @@ def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
     (section,) = sheet.sections
     figures, loops, collectives = section.grids
     assert figures.rows == (("peak memory", "1.0 MiB", "-"),)
-    assert [row[:3] for row in loops.rows] == [("while.1", "-", "4 and ?")]
-    assert [row[:4] for row in collectives.rows] == [("all-gather", "while.1", "1", "0")]
+    assert [row[:3] for row in loops.rows] == [("while.1, while.3 in b", "-", "4 and ?")]
+    assert [row[:4] for row in collectives.rows] == [
+        ("all-gather", "while.1, while.3 in b", "1", "0")
+    ]
     assert "3 modules of JAX's own are equal." in sheet.notes
 
 
