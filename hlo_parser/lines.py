@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
-_BRACKET = compile_pattern(r"[(){}\[\]]")
+_BRACKET_OR_STRING = compile_pattern(r'"(?:[^"\\]++|\\.)*+(?:"|\\?+\Z)|[(){}\[\]]', re.S)
 _plain = patterns.plain_line.fullmatch
 _line = patterns.line.fullmatch
 _long_constant = patterns.long_constant.fullmatch
@@ -195,7 +195,8 @@ def refuse_depth(text: str) -> None:
 
 def _depth(text: str) -> int:
     deepest = depth = 0
-    for bracket in _BRACKET.findall(text):
-        depth += 1 if bracket in "({[" else -1
-        deepest = max(deepest, depth)
+    for mark in _BRACKET_OR_STRING.findall(blanked(text)):
+        if mark[0] != '"':
+            depth += 1 if mark in "({[" else -1
+            deepest = max(deepest, depth)
     return deepest

@@ -17,7 +17,7 @@ from hlo_parser.possessive import compile_pattern
 _NAME = patterns.NAME.encode()
 _SPACE = compile_pattern(rb"[ \t\r\n]*+")
 _SPECIAL = compile_pattern(
-    rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=\s)|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
+    rb"[\n\"'(){}\[\]]|/[*/]|[ \t]=(?=[\s%a-zA-Z(/])|(?<=[ \t\n)}])%" + _NAME + rb"[ \t]*+="
 )
 _START = compile_pattern(
     rb"[ \t]*+(?:ROOT(?:(?:[ \t\r\n]++|/\*[^*\n]*+\*/)++|(?=%)))?+(?:%"

@@ -38,6 +38,8 @@ CALLEE_KEYS = frozenset(
 _BODY = compile_pattern(
     rf"(?:{'|'.join(sorted(CALLEE_KEYS))})=\s*+\{{[^{{}}\"=]*+(?:=|\{{[^{{}}\"=]*+=)"
 )
+# Quick, for most lists hold nothing that a name is given to.
+_ASSIGNED = compile_pattern(r"[\s/]=|%[\w.\-]*+=")
 _STRING_OR_BREAK = compile_pattern(
     r'("(?:[^"\\]|\\.)*+")|(?<![ \t\f\v])[ \t\f\v]*+[\n\r]\s*+', re.S
 )
@@ -199,7 +201,7 @@ def names_from_text(text: str) -> tuple[str, ...]:
 
 def holds_body(attributes: str) -> bool:
     """Whether an attribute list holds a computation in place of a name (canonical printing)."""
-    return " = " in attributes and _BODY.search(attributes) is not None
+    return _ASSIGNED.search(attributes) is not None and _BODY.search(attributes) is not None
 
 
 def config_from_text(text: str) -> object:
