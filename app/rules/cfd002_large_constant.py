@@ -36,7 +36,7 @@ from app.rules.amounts import bytes_in_words
 from app.rules.citing import instruction_evidence, place
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
-from app.rules.releases import flag_workaround
+from app.rules.releases import flag_workarounds
 
 _LEAST_BYTES = 1 << 20
 _SERIOUS_BYTES = 64 << 20
@@ -116,13 +116,11 @@ def _workarounds(facts: Facts, found: Sequence[LargeConstant]) -> Iterator[Worka
             text="Make one of the inputs of the expression an argument of the jitted function, so "
             "that it is no constant."
         )
-        offered = flag_workaround(
+        yield from flag_workarounds(
             "Leave constant folding out.",
             "--xla_disable_hlo_passes=constant_folding",
             facts.environment.jaxlib.releases,
         )
-        if offered is not None:
-            yield offered
 
 
 RULE = Rule(

@@ -40,7 +40,7 @@ from app.model.facts import Facts, LoopHistory
 from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
 from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
-from app.rules.releases import flag_workaround
+from app.rules.releases import flag_workarounds
 
 _PIPELINER = "collective-pipeliner"
 _AFFECTED = "0.4.31"
@@ -150,24 +150,23 @@ def _workarounds(
     repeated: RepeatedWork, outer: Culprit | None, releases: Sequence[str]
 ) -> Iterator[Workaround]:
     if repeated.pass_name is not None and repeated.pass_name.startswith(_PIPELINER):
-        flagged = (
-            flag_workaround(
+        yield from (
+            *flag_workarounds(
                 "Do not pipeline all-gathers.",
                 "--xla_gpu_enable_pipelined_all_gather=false",
                 releases,
             ),
-            flag_workaround(
+            *flag_workarounds(
                 "Keep pipelining, but treat collectives as costly by an estimate of their time.",
                 "--xla_gpu_enable_approx_costly_collectives=true",
                 releases,
             ),
-            flag_workaround(
+            *flag_workarounds(
                 f"Leave the pass out that made the copies ({repeated.pass_name}).",
                 f"--xla_disable_hlo_passes={repeated.pass_name}",
                 releases,
             ),
         )
-        yield from (workaround for workaround in flagged if workaround is not None)
         if _may_be_older_than_the_fix(releases):
             yield Workaround(
                 text=f"Move to jaxlib {_FIXED} or newer; {_AFFECTED} is known to leave the copies.",

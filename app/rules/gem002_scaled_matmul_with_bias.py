@@ -33,7 +33,7 @@ from app.model.report import Finding, Workaround
 from app.rules.citing import place
 from app.rules.frame import Rule
 from app.rules.naming import cited
-from app.rules.releases import flag_workaround, is_before_fix
+from app.rules.releases import flag_workarounds, is_before_fix
 
 _REF = "openxla/xla#46110"
 _MOST = 5
@@ -82,13 +82,11 @@ def _finding(
 
 def _workarounds(facts: Facts) -> Iterator[Workaround]:
     yield Workaround(text="Move to jaxlib 0.11.1 or newer.", releases="0.11.1 and newer")
-    left_out = flag_workaround(
+    yield from flag_workarounds(
         "Leave the rewriting of matmuls out, for a test.",
         "--xla_disable_hlo_passes=cublas-gemm-rewriter",
         facts.environment.jaxlib.releases,
     )
-    if left_out is not None:
-        yield left_out
     yield Workaround(text="Scale the product before the bias is added, and scale the bias, too.")
 
 

@@ -34,8 +34,11 @@ def largest(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
         return suspects(facts, largest_values, role="one of the largest values")
     dump = history.dumps[profiles[0].memory.dump]
     enough = peak.largest[0].bytes // _SMALL
+    role = "among the largest at the peak"
     found = (
-        _cited(facts, history, dump, buffer) for buffer in peak.largest if buffer.bytes > enough
+        cited_buffer(facts, history, dump, buffer, role=role)
+        for buffer in peak.largest
+        if buffer.bytes > enough
     )
     return tuple(islice((named for named in found if named is not None), _MOST_BUFFERS))
 
@@ -72,14 +75,14 @@ def _of_the_size_asked_for(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, .
     return ()
 
 
-def _cited(
-    facts: Facts, history: ModuleHistory, dump: PassDump, buffer: LiveBuffer
+def cited_buffer(
+    facts: Facts, history: ModuleHistory, dump: PassDump, buffer: LiveBuffer, *, role: str
 ) -> Named | None:
+    """The instruction that defines a buffer; None where the text does not hold it."""
     computation = dump.module.get(buffer.computation or "")
     instruction = computation.get(buffer.instruction or "") if computation else None
     if computation is None or instruction is None:
         return None
-    role = "among the largest at the peak"
     return cited(facts, history, dump, computation, instruction, role=role)
 
 

@@ -38,7 +38,7 @@ from app.model.report import Finding, Workaround
 from app.rules.citing import place
 from app.rules.frame import Rule
 from app.rules.naming import cited
-from app.rules.releases import flag_workaround, is_before_fix
+from app.rules.releases import flag_workarounds, is_before_fix
 from hlo_parser import Module
 
 _MOST = 3
@@ -178,9 +178,7 @@ def _finding(
 def _workarounds(facts: Facts, form: _Form, fixed: str) -> Iterator[Workaround]:
     yield Workaround(text=f"Move to jaxlib {fixed} or newer.", releases=f"{fixed} and newer")
     if form.flag:
-        offered = flag_workaround(form.flag_text, form.flag, facts.environment.jaxlib.releases)
-        if offered is not None:
-            yield offered
+        yield from flag_workarounds(form.flag_text, form.flag, facts.environment.jaxlib.releases)
     if form.avoid:
         yield Workaround(text=form.avoid)
 

@@ -46,6 +46,7 @@ from app.rules.amounts import bytes_in_words, part_in_words
 from app.rules.citing import dump_evidence, place
 from app.rules.device_memory import room_for
 from app.rules.frame import Rule
+from app.rules.memory_suspects import cited_buffer
 from app.rules.naming import Named, cited
 from app.rules.stacked_arrays import Stacked, advice, name_stacked, shares_in_words, stacked_of
 
@@ -129,7 +130,11 @@ def _named(
     seen: set[tuple[str | None, str | None]] = set()
     for named in (
         *(name_stacked(facts, history, dump, one) for one in stacked),
-        *(_defined(facts, history, dump, one) for one in cause.buffers if not stacked),
+        *(
+            cited_buffer(facts, history, dump, one, role=_held(one))
+            for one in cause.buffers
+            if not stacked
+        ),
     ):
         if named is not None:
             key = named.culprit.computation, named.culprit.instruction
@@ -138,15 +143,8 @@ def _named(
                 yield named
 
 
-def _defined(
-    facts: Facts, history: ModuleHistory, dump: PassDump, buffer: LiveBuffer
-) -> Named | None:
-    computation = dump.module.get(buffer.computation or "")
-    instruction = computation.get(buffer.instruction or "") if computation else None
-    if computation is None or instruction is None:
-        return None
-    role = f"holds {bytes_in_words(buffer.bytes)} at the peak"
-    return cited(facts, history, dump, computation, instruction, role=role)
+def _held(buffer: LiveBuffer) -> str:
+    return f"holds {bytes_in_words(buffer.bytes)} at the peak"
 
 
 RULE = Rule(

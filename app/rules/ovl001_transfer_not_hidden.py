@@ -43,7 +43,7 @@ from app.rules.amounts import bytes_in_words, time_in_words
 from app.rules.citing import instruction_evidence, place
 from app.rules.frame import Rule
 from app.rules.naming import cited
-from app.rules.releases import flag_workaround
+from app.rules.releases import flag_workarounds
 
 _SCHEDULER = "xla_gpu_enable_latency_hiding_scheduler"
 _DOUBLING = "xla_gpu_enable_while_loop_double_buffering"
@@ -155,9 +155,7 @@ def _workarounds(facts: Facts, lost: Sequence[LostOverlap]) -> Iterator[Workarou
             wanted.append(("Let each iteration overlap with the next.", _DOUBLING))
     for text, name in wanted:
         if knowledge.setting(flags, name) != "true":
-            offered = flag_workaround(text, f"--{name}=true", releases)
-            if offered is not None:
-                yield offered
+            yield from flag_workarounds(text, f"--{name}=true", releases)
     yield Workaround(
         text="Write the independent product between the collective and the first use of its "
         "result, or start the collective of the next step before this one's products."

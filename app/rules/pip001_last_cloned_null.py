@@ -40,7 +40,7 @@ from app.model.report import Culprit, Finding, RuledOut, Workaround
 from app.rules.citing import dump_evidence, log_evidence, place
 from app.rules.frame import Rule
 from app.rules.pipeliner_story import read_story
-from app.rules.releases import flag_workaround
+from app.rules.releases import flag_workarounds
 
 _FILE = "collective_pipeliner.cc"
 _CONDITION = "last_cloned != nullptr"
@@ -90,22 +90,21 @@ def _flags_involved(facts: Facts) -> tuple[str, ...]:
 
 
 def _workarounds(loop: Culprit | None, releases: Sequence[str]) -> Iterator[Workaround]:
-    flagged = (
-        flag_workaround(
+    yield from (
+        *flag_workarounds(
             "Do not pipeline all-gathers.", "--xla_gpu_enable_pipelined_all_gather=false", releases
         ),
-        flag_workaround(
+        *flag_workarounds(
             "Leave out the backward direction of the pass; the forward one stays on.",
             "--xla_disable_hlo_passes=collective-pipeliner-backward",
             releases,
         ),
-        flag_workaround(
+        *flag_workarounds(
             "Keep pipelining, but treat collectives as costly by an estimate of their time.",
             "--xla_gpu_enable_approx_costly_collectives=true",
             releases,
         ),
     )
-    yield from (workaround for workaround in flagged if workaround is not None)
     where = f" at {place(loop)}" if loop else ""
     yield Workaround(
         text=f"Unroll the outer loop{where} (fori_loop(..., unroll=True)); it costs memory and "

@@ -30,7 +30,7 @@ from app.model.facts import Facts, LoopHistory, TrackedEvent
 from app.model.report import Finding, Workaround
 from app.rules.citing import instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
-from app.rules.releases import flag_workaround, is_before_fix, releases_in_words
+from app.rules.releases import flag_workarounds, is_before_fix, releases_in_words
 
 _REF = "openxla/xla#16953"
 
@@ -87,9 +87,7 @@ def _workarounds(facts: Facts) -> Iterator[Workaround]:
         ("Do not pipeline all-gathers.", "--xla_gpu_enable_pipelined_all_gather=false"),
         ("Do not pipeline all-reduces.", "--xla_gpu_enable_pipelined_all_reduce=false"),
     ):
-        offered = flag_workaround(text, flag, facts.environment.jaxlib.releases)
-        if offered is not None:
-            yield offered
+        yield from flag_workarounds(text, flag, facts.environment.jaxlib.releases)
 
 
 RULE = Rule(

@@ -26,22 +26,22 @@ def is_before_fix(releases: Sequence[str], ref: str) -> bool | None:
     return older.pop() if len(older) == 1 else None
 
 
-def flag_workaround(text: str, flag: str, releases: Sequence[str]) -> Workaround | None:
+def flag_workarounds(text: str, flag: str, releases: Sequence[str]) -> tuple[Workaround, ...]:
     """Setting `flag` (`--xla_x=value`) as a workaround for those of `releases` that know it.
 
-    None when every one of the releases is known not to have the flag: an unknown flag in XLA_FLAGS
-    ends the process. Where all of them have a newer spelling the flag is written so. With no
-    releases given, the text names the flag's own range.
+    Empty when every one of the releases is known not to have the flag: an unknown flag in XLA_FLAGS
+    ends the process. Else it is one; where all of them have a newer spelling the flag is written
+    so. With no releases given, the text names the flag's own range.
     """
     name = flag.lstrip("-").partition("=")[0]
     if not releases:
         span = knowledge.flag_releases(name)
-        return Workaround(text=text, flags=(flag,), releases=_span_in_words(span))
+        return (Workaround(text=text, flags=(flag,), releases=_span_in_words(span)),)
     knowing = [r for r in releases if knowledge.flag_known_in(name, r) is not False]
     if not knowing:
-        return None
+        return ()
     spelt = knowledge.newest_spelling(flag.lstrip("-"), knowing)
-    return Workaround(text=text, flags=(f"--{spelt}",), releases=releases_in_words(knowing))
+    return (Workaround(text=text, flags=(f"--{spelt}",), releases=releases_in_words(knowing)),)
 
 
 def flag_in_words(flag: str) -> str:

@@ -26,7 +26,7 @@ from app.rules.citing import (
 )
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
-from app.rules.releases import flag_workaround, releases_in_words
+from app.rules.releases import flag_workarounds, releases_in_words
 
 _DISABLED = "xla_disable_hlo_passes"
 _MOST_LINES = 4
@@ -250,9 +250,7 @@ def _workarounds(facts: Facts, diagnosis: Diagnosis, story: Story) -> Iterator[W
             continue
         if not _is_of_use(facts, item):
             continue
-        offered = flag_workaround(item.text, item.flag, releases)
-        if offered is not None:
-            yield offered
+        yield from flag_workarounds(item.text, item.flag, releases)
 
 
 def _is_of_use(facts: Facts, item: Try) -> bool:

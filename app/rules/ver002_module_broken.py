@@ -38,7 +38,7 @@ from app.rules.citing import dump_evidence, place
 from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
-from app.rules.releases import flag_workaround
+from app.rules.releases import flag_workarounds
 from app.rules.unfinished import is_unfinished
 from hlo_parser import Module
 
@@ -138,19 +138,15 @@ def _workarounds(facts: Facts, fault: _Fault, first: PassDump) -> Iterator[Worka
             "these do."
         )
     for name in knowledge.flags_that_add(first.name.after or ""):
-        offered = flag_workaround(
+        yield from flag_workarounds(
             f"Leave out {first.name.after}.", f"--{name}=false", facts.environment.jaxlib.releases
         )
-        if offered is not None:
-            yield offered
     if any("collective-permute" in (n.culprit.instruction or "") for n in fault.named):
-        offered = flag_workaround(
+        yield from flag_workarounds(
             "Do not pipeline transfers between peers.",
             "--xla_gpu_enable_pipelined_p2p=false",
             facts.environment.jaxlib.releases,
         )
-        if offered is not None:
-            yield offered
     yield Workaround(text="Try a neighbouring release of jaxlib.")
 
 
