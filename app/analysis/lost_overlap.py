@@ -142,7 +142,10 @@ class _Reader:
 
     def _is_known_ahead(self, loop: str, instruction: Instruction) -> bool:
         here = self._loops[loop][1]
-        return any(c.instruction.name == instruction.name for c in backward_candidates(here))
+        if instruction.opcode not in ("all-gather", "all-gather-start"):
+            return False
+        ahead = backward_candidates(here, opcode=instruction.opcode)
+        return any(candidate.instruction.name == instruction.name for candidate in ahead)
 
     def _products_of(self, computation: Computation) -> Mapping[str, int]:
         if computation.name not in self._products:

@@ -47,10 +47,13 @@ class Containment:
     contained: tuple[BackwardCandidate, ...]
 
 
-def backward_candidates(loop: WhileLoop) -> tuple[BackwardCandidate, ...]:
+def backward_candidates(
+    loop: WhileLoop, *, opcode: str = "all-gather"
+) -> tuple[BackwardCandidate, ...]:
     """The all-gathers of the loop's body that the backward direction may move, in text order.
 
-    Empty where the trip count is not known: the pass leaves such loops alone
+    The pass meets them whole; in a scheduled text `opcode` is that of their starts. Empty where the
+    trip count is not known: the pass leaves such loops alone
     (`WhileLoopAnalysis::ComputeLoopStatistics`).
     """
     if loop.trip_count is None or loop.induction is None or len(loop.body.parameters) != 1:
@@ -58,7 +61,7 @@ def backward_candidates(loop: WhileLoop) -> tuple[BackwardCandidate, ...]:
     movable = loop.invariant | {loop.induction.index}
     found: list[BackwardCandidate] = []
     for instruction in loop.body.instructions:
-        if instruction.opcode == "all-gather":
+        if instruction.opcode == opcode:
             candidate = _candidate(loop, instruction, movable)
             if candidate is not None:
                 found.append(candidate)
