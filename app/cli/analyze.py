@@ -11,6 +11,7 @@ from pathlib import Path
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
+from app.cli.inputs import text_or_file
 from app.cli.output import console_for_report
 from app.cli.output_files import check_outputs, write_all
 from app.errors import AppError, NotADump, UsageError
@@ -194,19 +195,3 @@ def log_of(name: str) -> Log:
     if name == "-":
         return Log(name, log_text(sys.stdin.buffer.read(), name))
     return Log(name, file=Path(name))
-
-
-def text_or_file(value: str) -> str:
-    """The text itself, or what the file behind `@` holds."""
-    if not value.startswith("@"):
-        return value
-    return _read_bytes(value[1:]).decode("utf-8", "backslashreplace")
-
-
-def _read_bytes(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise NotADump(
-            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
-        ) from error

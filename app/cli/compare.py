@@ -4,9 +4,10 @@ import argparse
 from pathlib import Path
 
 from app.analysis.ranks_numbers import rank_numbers
-from app.cli.analyze import log_of, text_or_file
+from app.cli.analyze import log_of
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
+from app.cli.inputs import text_or_file
 from app.cli.output import console_for_report, write_json
 from app.cli.output_files import check_outputs
 from app.errors import NotADump, UsageError

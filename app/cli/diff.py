@@ -1,11 +1,11 @@
 """`hloscope diff A B`: what differs between two module texts, computation by computation."""
 
 import argparse
-from pathlib import Path
 
 from app.analysis.diff import diff_modules
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
+from app.cli.inputs import read_input
 from app.errors import NotADump
 from app.report.diff_text import difference_lines
 from app.settings import Settings
@@ -21,7 +21,7 @@ def add_parser(commands: Commands) -> None:
         description="Prints what differs between two module texts, as between those before and "
         "after a pass. Exits with 0 also when they differ. For whole dumps there is compare.",
     )
-    parser.add_argument("before", metavar="A", help="HLO text")
+    parser.add_argument("before", metavar="A", help="HLO text (- is stdin)")
     parser.add_argument("after", metavar="B", help="HLO text")
     parser.set_defaults(run=run)
 
@@ -39,11 +39,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _module(name: str, interner: Interner) -> Module:
     try:
-        return parse_module(Path(name).read_bytes(), interner=interner)
-    except OSError as error:
-        raise NotADump(
-            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
-        ) from error
+        return parse_module(read_input(name), interner=interner)
     except HloSyntaxError as error:
         raise NotADump(
             str(error), place=name, next_step="Give an HLO module in text form."

@@ -1,16 +1,14 @@
 """`hloscope parse FILE...`: what each module text holds, and what was not understood in it."""
 
 import argparse
-import sys
-from pathlib import Path
 
 import msgspec
 
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
+from app.cli.inputs import read_input
 from app.cli.output import write_output
-from app.errors import NotADump
 from app.settings import Settings
 from hlo_parser import HloSyntaxError, Module, parse_module
 
@@ -35,7 +33,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     failed = False
     for name in arguments.files:
         try:
-            modules.append((name, parse_module(_read(name), strict=arguments.strict)))
+            modules.append((name, parse_module(read_input(name), strict=arguments.strict)))
         except HloSyntaxError as error:
             complain(f"{name}: {error}")
             failed = True
@@ -47,15 +45,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         for name, module in modules:
             _print_module(name, module)
     return 3 if failed else 0
-
-
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise NotADump(
-            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
-        ) from error
 
 
 def _print_module(name: str, module: Module) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from app.analysis.policy_file import read_policy
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
+from app.cli.inputs import read_input
 from app.cli.output import console_for_report, write_json, write_output
 from app.cli.output_files import check_outputs
 from app.errors import NotADump, UsageError
@@ -53,10 +54,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _text(name: str) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise NotADump(
-            f"cannot read: {error.strerror}", place=name, next_step="Check the path."
-        ) from error
+        return read_input(name).decode()
     except UnicodeDecodeError as error:
         raise NotADump("it is not UTF-8", place=name, next_step="Give a TOML file.") from error

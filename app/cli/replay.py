@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.cli.analyze import log_of, text_or_file
+from app.cli.analyze import log_of
 from app.cli.arguments import Commands, seconds
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
+from app.cli.inputs import text_or_file
 from app.cli.output import console_for_report, write_json, write_output
 from app.cli.output_files import check_outputs
 from app.errors import UsageError

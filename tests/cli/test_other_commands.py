@@ -1,5 +1,6 @@
 """`parse`, `diff`, `rules`, `explain`."""
 
+import io
 import json
 from pathlib import Path
 
@@ -54,6 +55,14 @@ def test_diff_names_what_changed(
     assert "0 differ" in capsys.readouterr().out
     assert main(["diff", str(text), str(other)]) == 0
     assert "y" in capsys.readouterr().out
+
+
+def test_diff_reads_standard_input(
+    text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(HLO.encode())))
+    assert main(["diff", "-", str(text)]) == 0
+    assert "0 differ" in capsys.readouterr().out
 
 
 def test_diff_refuses_what_is_no_module(text: Path, tmp_path: Path) -> None:
