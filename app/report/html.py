@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import jinja2
@@ -34,6 +35,7 @@ from app.report.keys import KeyView
 from app.report.lanes import lanes_view
 from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
 from app.report.markdown import markdown_of
+from app.report.marked import marked
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
 from app.report.rooted import RootedLinks
@@ -331,7 +333,7 @@ def readable_modules(report: Report) -> list[tuple[int, Module]]:
 @functools.cache
 def page_environment() -> jinja2.Environment:
     """The environment of all report templates: autoescaping, and no silent misspelling."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_dir()),
         autoescape=True,
         extensions=[RootedLinks],
@@ -339,6 +341,9 @@ def page_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Jinja does not say what its filters are.
+    cast("Any", environment).filters["marked"] = marked
+    return environment
 
 
 @functools.cache

@@ -88,10 +88,10 @@ def test_templates_compute_nothing() -> None:
             assert own_call, (name, node)
 
 
-def test_only_data_for_scripts_goes_through_a_filter() -> None:
+def test_filters_are_for_data_of_scripts_and_for_marks_in_sentences() -> None:
     for name in REPORT_TEMPLATES:
         filters = {node.name for node in parsed(name).find_all(nodes.Filter)}
-        assert filters <= {"tojson"}, name
+        assert filters <= {"tojson", "marked"}, name
 
 
 @pytest.mark.parametrize("path", sorted(template_dir().glob("*.html")), ids=lambda path: path.name)
