@@ -28,10 +28,12 @@ from app.report.passes_curves import curve_panels
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, view_links
 from app.report.wording import (
+    change_text,
     counted,
     counts_text,
     cut_list,
     legible,
+    more_text,
     operations_text,
     pass_label,
     pass_number,
@@ -74,6 +76,7 @@ class PassView:
     flops: str
     temporaries: str
     events: tuple[EventView, ...]
+    events_note: str
     href: str
     text_href: str
     graph_href: str
@@ -265,6 +268,7 @@ def _pass_view(
     dump = module.dumps[index]
     before = module.dumps[index - 1] if index else None
     change = dump.instructions - before.instructions if before else 0
+    found = events.get(index, ())
     query = {"module": place.module.id, "a": max(0, index - 1), "b": index}
     graph = {"module": place.module.id, "text": index}
     return PassView(
@@ -274,14 +278,15 @@ def _pass_view(
         name=pass_label(dump),
         pipeline=dump.pipeline or "",
         instructions=f"{dump.instructions:,}",
-        change=f"{change:+,}".replace("-", "\u2212") if change else "",
+        change=change_text(change),
         computations=f"{dump.computations:,}",
         changed=f"{dump.changed:,}",
         collectives=counts_text(collective_counts(dump)),
         sent=_sent(dump),
         flops="" if dump.flops is None else operations_text(dump.flops),
         temporaries="",
-        events=events.get(index, ())[:_MAX_EVENTS],
+        events=found[:_MAX_EVENTS],
+        events_note=more_text(len(found) - _MAX_EVENTS),
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}" if index else "",
         text_href=f"{place.report}#text/{position}/{index}/1",
         graph_href=f"{place.report}/graph?{urlencode(graph, errors='replace')}",
@@ -318,13 +323,14 @@ def _data_of(view: PassView) -> dict[str, object]:
         ("Temporaries", view.temporaries),
         ("Pipeline", view.pipeline),
     )
+    events = [
+        f"{event.word}: {event.loops}" + (f" ({event.detail})" if event.detail else "")
+        for event in view.events
+    ]
     return {
         "name": f"{view.number} {view.name}".strip(),
         "facts": [[label, value] for label, value in facts if value],
-        "events": [
-            f"{event.word}: {event.loops}" + (f" ({event.detail})" if event.detail else "")
-            for event in view.events
-        ],
+        "events": [*events, *filter(None, [view.events_note])],
         "diff": view.href,
         "text": view.text_href,
         "graph": view.graph_href,

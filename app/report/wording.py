@@ -232,6 +232,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def change_text(change: int) -> str:
+    """A difference of counts with its sign, a minus as typesetters write it; "" for none."""
+    return f"{change:+,}".replace("-", "\u2212") if change else ""
+
+
 def counts_text(counts: dict[str, int]) -> str:
     """`all-gather 8, reduce-scatter 3`, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
