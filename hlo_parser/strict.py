@@ -158,9 +158,10 @@ class _Check:
         shapes: dict[str, str] = {}
         numbers: set[int | None] = set()
         root: Instruction | None = None
+        text = computation.text
         steps = AsyncSteps(self._root_opcode)
         for instruction in self._instructions(computation, until):
-            if computation.text.startswith(f"{instruction.opcode}("):
+            if text.startswith(f"{instruction.opcode}("):
                 self._fail(computation, instruction.opcode, "expected a name and '=' before {}")
             self._operands(computation, instruction, shapes)
             if instruction.opcode == "parameter":
@@ -238,8 +239,7 @@ class _Check:
         key = (instruction.opcode, instruction.text)
         if key in self.sound:
             return
-        is_private = instruction.name.startswith("__")
-        if is_private or is_reserved(instruction.name, instruction.text):
+        if instruction.name.startswith("__") or is_reserved(instruction.name, instruction.text):
             self._fail(computation, instruction.name, "{} is no name", instruction)
         fault = instruction_fault(instruction)
         if fault is not None:
