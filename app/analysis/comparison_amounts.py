@@ -11,21 +11,18 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from app.analysis.comparison_places import line_of
 from app.model.comparison import Amount, BufferPair, CollectiveSum, LoopPair, Unit
 from app.model.memory import LiveBuffer
-from app.model.report import Collective, Loop, LoopEventKind, Module, Report, Source
+from app.model.report import (
+    REWRITES,
+    Collective,
+    Loop,
+    LoopEventKind,
+    Module,
+    Report,
+    Source,
+)
 from app.model.work import LARGEST_COUNT
 
 _COUNTED = ("fusion", "copy", "while", "custom-call", "dot", "convolution")
-_TELLING_EVENTS: frozenset[LoopEventKind] = frozenset(
-    {
-        "peeled",
-        "unrolled",
-        "fully_unrolled",
-        "double_buffered",
-        "pipelined_forward",
-        "pipelined_backward",
-        "pipelined_forward_sink",
-    }
-)
 
 
 # ---- loops --------------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ def _loop_pair(a: Loop | None, b: Loop | None, how: str) -> LoopPair:
 
 
 def _events(loop: Loop | None) -> tuple[LoopEventKind, ...]:
-    return tuple(e.kind for e in loop.events if e.kind in _TELLING_EVENTS) if loop else ()
+    return tuple(e.kind for e in loop.events if e.kind in REWRITES) if loop else ()
 
 
 # ---- collectives --------------------------------------------------------------------------------

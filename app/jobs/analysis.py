@@ -9,7 +9,7 @@ from app.ingest import Progress
 from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
 from app.jobs.upload import Upload
-from app.model.report import Report
+from app.model.report import SEVERITIES, Report
 from app.report.verdict import ranked_findings, verdict_of
 from app.service import Analysis, Log, Question, examine, tool_version
 from app.settings import Settings
@@ -68,8 +68,7 @@ def summary_of(report: Report) -> dict[str, Any]:
         "tone": verdict.tone,
         "headline": verdict.headline,
         "findings": {
-            severity: sum(each.severity == severity for each in counted)
-            for severity in ("error", "warning", "note")
+            severity: sum(each.severity == severity for each in counted) for severity in SEVERITIES
         },
         "modules": len(report.modules),
         "texts": sum(len(module.dumps) for module in report.modules),

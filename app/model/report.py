@@ -6,7 +6,7 @@ renamed. Nothing here computes; `codec.py` turns a `Report` into JSON and back. 
 bytes.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -25,7 +25,11 @@ from app.model.source import Source, SourceCoverage, SourceHow, Struct
 SCHEMA_VERSION = 1
 
 Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The gravest first."""
 Confidence = Literal["certain", "likely", "possible", "ruled_out"]
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
+"""The surest first."""
 CarryKind = Literal[
     "counter",
     "invariant",
@@ -54,6 +58,20 @@ LoopEventKind = Literal[
     "simplified",
     "removed",
 ]
+
+
+REWRITES: frozenset[LoopEventKind] = frozenset(
+    {
+        "peeled",
+        "unrolled",
+        "fully_unrolled",
+        "double_buffered",
+        "pipelined_forward",
+        "pipelined_backward",
+        "pipelined_forward_sink",
+    }
+)
+"""What passes do to loops on purpose: all else follows from it, or from other work."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -344,7 +362,7 @@ class UnparsedLine(Struct, frozen=True, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
-    """How much of the input was read and understood; `flags` are remarks on the whole input."""
+    """How much of the input was read and understood; `remarks` are on the whole input."""
 
     files: int = 0
     bytes: int = 0

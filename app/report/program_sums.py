@@ -5,28 +5,16 @@ Takes a report and one of its modules; gives words for the first screen, "" wher
 
 from collections import Counter
 
-from app.model.report import Module, Report
+from app.model.report import REWRITES, Module, Report
 from app.report.collectives_drawing import is_scheduled, overlap_kind
 from app.report.program_facts import sum_text
 from app.report.wording import counts_text
-
-_REWRITES = frozenset(
-    (
-        "double_buffered",
-        "fully_unrolled",
-        "peeled",
-        "pipelined_backward",
-        "pipelined_forward",
-        "pipelined_forward_sink",
-        "unrolled",
-    )
-)
 
 
 def loops_text(report: Report, module: Module) -> str:
     """`5, 3 of them rewritten by passes`; "" for a module without loops."""
     loops = [loop for loop in report.loops if loop.module == module.id]
-    rewritten = sum(any(event.kind in _REWRITES for event in loop.events) for loop in loops)
+    rewritten = sum(any(event.kind in REWRITES for event in loop.events) for loop in loops)
     if not loops:
         return ""
     return f"{len(loops):,}" + (f", {rewritten:,} of them rewritten by passes" if rewritten else "")

@@ -8,7 +8,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from app.model.report import Confidence, Culprit, Environment, Failure, Finding, Module, Report
+from app.model.report import (
+    SEVERITIES,
+    Confidence,
+    Culprit,
+    Environment,
+    Failure,
+    Finding,
+    Module,
+    Report,
+)
 from app.report.program_facts import device_text, memory_text, meshes_text, sources_text
 from app.report.program_sums import collectives_text, loops_text, overlap_text
 from app.report.wording import (
@@ -121,8 +130,7 @@ def is_beside_the_failure(report: Report, module: Module | None) -> bool:
 def _others(findings: tuple[Finding, ...]) -> str:
     rest = [finding for finding in findings[1:] if finding.confidence != "ruled_out"]
     counts = {
-        severity: sum(finding.severity == severity for finding in rest)
-        for severity in ("error", "warning", "note")
+        severity: sum(finding.severity == severity for finding in rest) for severity in SEVERITIES
     }
     words = [counted(number, severity) for severity, number in counts.items() if number]
     return f"Beside it: {', '.join(words)}." if words else ""

@@ -12,6 +12,8 @@ from typing import Literal, TypeVar, cast
 import msgspec
 
 from app.model.report import (
+    CONFIDENCES,
+    SEVERITIES,
     Confidence,
     Dump,
     Finding,
@@ -100,14 +102,6 @@ AT_OR_ABOVE: dict[str, tuple[Severity, ...]] = {
     "never": (),
 }
 
-_SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
-_CONFIDENCE_ORDER: dict[Confidence, int] = {
-    "certain": 0,
-    "likely": 1,
-    "possible": 2,
-    "ruled_out": 3,
-}
-
 # Fields whose text may rightly have several lines; anywhere else a line break is written out.
 _MULTILINE = frozenset({"message", "text", "why", "detail"})
 
@@ -130,9 +124,9 @@ def gravity(
     """
     return (
         confidence == "ruled_out",
-        _SEVERITY_ORDER[severity],
+        SEVERITIES.index(severity),
         not leads,
-        _CONFIDENCE_ORDER[confidence],
+        CONFIDENCES.index(confidence),
     )
 
 

@@ -16,12 +16,10 @@ import msgspec
 
 import app.rules as _folder
 from app.model.facts import Facts
-from app.model.report import Finding, Severity
+from app.model.report import CONFIDENCES, SEVERITIES, Finding
 from app.rules.repeats import folded
 
 _RULE_FILE = re.compile(r"[a-z0-9]{3}\d{3}_\w+")
-_SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
-_CONFIDENCE_ORDER = {"certain": 0, "likely": 1, "possible": 2, "ruled_out": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +74,9 @@ def run_rules(facts: Facts, rules: Sequence[Rule] | None = None) -> tuple[Findin
     leading = {rule.code for rule in chosen if rule.leads}
     findings.sort(
         key=lambda f: (
-            _SEVERITY_ORDER[f.severity],
+            SEVERITIES.index(f.severity),
             f.rule not in leading,
-            _CONFIDENCE_ORDER[f.confidence],
+            CONFIDENCES.index(f.confidence),
             f.rule,
         )
     )

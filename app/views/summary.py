@@ -3,9 +3,8 @@
 For lists of reports, previews of shared links and the first line of a page.
 """
 
-from app.model.report import Confidence, Finding, Report, Severity, Source, Struct
+from app.model.report import SEVERITIES, Confidence, Finding, Report, Severity, Source, Struct
 
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 MAX_TITLE_CHARACTERS = 300
 
 

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from app.model.report import SEVERITIES
 from app.settings import Settings
 from app.store import ReportRow, Secrets
 from app.web.stages import first_results, progress_words
 
 Threshold = Literal["error", "warning", "note", "never"]
-
-_SEVERITIES = ("error", "warning", "note")
 
 
 class ErrorWords(BaseModel):
@@ -190,7 +189,7 @@ def _has_failed(row: ReportRow, fail_on: Threshold) -> bool | None:
     if row.state == "failed" or row.summary is None:
         return True
     counts: Mapping[str, int] = row.summary["findings"]
-    reached = () if fail_on == "never" else _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
+    reached = () if fail_on == "never" else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return any(counts[severity] for severity in reached)
 
 

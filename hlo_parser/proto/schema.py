@@ -6,7 +6,7 @@ and those that older releases wrote. An annotation gives the number of its field
 wire type (`wire.py` makes message classes of them). What repeats itself a lot and is a message of
 its own (shapes, metadata, shardings) stands as bytes here, so that equal bytes are decoded once;
 strings are bytes, since nothing promises that they are UTF-8; enumerations are numbers, since a
-newer release may add to them. Holds no code.
+newer release may add to them. Holds no code; it is one table, and as long as that is.
 """
 
 from __future__ import annotations
