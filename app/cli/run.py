@@ -201,6 +201,12 @@ def _announce(place: _Place) -> None:
 
 def _ending(end: ProgramEnd) -> str:
     after = f"after {end.seconds:.1f} s"
+    if end.timed_out and end.left:
+        pids = ", ".join(map(str, end.left))
+        return (
+            f"the program's time was up {after}, but what runs as another user cannot be ended: "
+            f"process {pids} runs on. End it as that user, such as by sudo kill"
+        )
     if end.timed_out:
         return f"the program was ended {after}: its time was up"
     if end.interrupted:

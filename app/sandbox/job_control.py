@@ -69,6 +69,17 @@ def send(kill: Callable[[int, int], None], to: int, number: int) -> None:
         return  # all of it is gone already, or another user's, as what `sudo` starts
 
 
+def is_anothers(pid: int) -> bool:
+    """Whether a process is there and takes no signal of ours, being another user's."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    return False
+
+
 def _is_ours() -> bool:
     """Whether the keys of the terminal come to our process group."""
     try:

@@ -22,7 +22,7 @@ from types import FrameType
 from typing import BinaryIO
 
 from app.sandbox.group_members import catches, is_alive, leave_no_core, members_of
-from app.sandbox.job_control import JobControl, send
+from app.sandbox.job_control import JobControl, is_anothers, send
 
 _PIECE_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 20
@@ -42,6 +42,8 @@ class ProgramEnd:
 
     `seconds` of wall time; `timed_out` says that it was ended by us, `interrupted` that somebody
     asked it to end while it ran. `lost` says in words what of its output went nowhere, and why.
+    `left` are the processes that run on since they take no signal of ours; where the program itself
+    is one of them, `status` is 0 and means nothing.
     """
 
     status: int
@@ -49,6 +51,7 @@ class ProgramEnd:
     timed_out: bool = False
     interrupted: bool = False
     lost: tuple[str, ...] = ()
+    left: tuple[int, ...] = ()
 
 
 def run_program(
@@ -98,6 +101,8 @@ def run_program(
         minder.mind()
         for outlet in outlets:
             outlet.finish()
+    if ending.left and child.returncode is None:
+        child.returncode = 0  # nobody waits for it any more
     status = child.returncode
     is_interrupted = bool(received) or status in (-signal.SIGINT, 128 + signal.SIGINT)
     lost = (*(outlet.lost for outlet in outlets), kept.lost)
@@ -107,6 +112,7 @@ def run_program(
         minder.timed_out,
         is_interrupted,
         tuple(words for words in lost if words),
+        ending.left,
     )
 
 
@@ -208,6 +214,8 @@ class _Ending:
         self._grace_s = grace_s
         self._words = words
         self.is_asking = False
+        # Those that run on, once they were asked for.
+        self.left: tuple[int, ...] = ()
 
     def steps(self) -> Iterator[float]:
         """Does a step each time it is asked; how many seconds to wait before the next one."""
@@ -220,6 +228,11 @@ class _Ending:
         while True:
             self.signal(signal.SIGKILL)
             yield self._grace_s
+            self.look_for_others()
+
+    def look_for_others(self) -> None:
+        """See which processes of the group are another user's, and so cannot be ended."""
+        self.left = tuple(filter(is_anothers, members_of(self._group)))
 
     def _ask(self, *, spare: signal.Signals | None) -> Iterator[float]:
         """Have those that catch SIGABRT print where they stand, one after the other."""
@@ -299,11 +312,14 @@ class _Minder:
         return bool(ready)
 
     def _has_ended(self) -> bool:
+        if self._ending.left:
+            return True
         if self._child.poll() is None or self._ending.is_asking:
             return False
         if self.timed_out:
             # What the leader left behind goes, too.
             self._ending.signal(signal.SIGKILL)
+            self._ending.look_for_others()
         return True
 
     def _watch_for_stops(self) -> None:
