@@ -21,14 +21,16 @@ MAX_DEVICES = 1 << 22
 
 _GROUP = compile_pattern(r"\{([\d\s,]*+)\}")
 _IOTA = compile_pattern(r"\[([\d,\s]++)\]\s*+<=\s*+\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
+# Names of axes may hold what they like, brackets too.
+_NAME = r"""(?:'((?:[^'\\]++|\\.)*+)'|"((?:[^"\\]++|\\.)*+)")"""
+_QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
 _MESH = compile_pattern(
-    r"mesh\[(?P<axes>[^\]]*+)\]\s*+(?:,\s*+device_ids=\((?P<ids>[^()]*+(?:\([^()]*+\))?+)\)\s*+)?+"
-    r"\{(?P<over>[^{}]*+)\}"
+    rf"""mesh\[(?P<axes>(?:{_QUOTED}|[^\]'"]++)*+)\]\s*+"""
+    r"(?:,\s*+device_ids=\((?P<ids>[^()]*+(?:\([^()]*+\))?+)\)\s*+)?+"
+    rf"""\{{(?P<over>(?:{_QUOTED}|[^{{}}'"]++)*+)\}}"""
 )
-_AXIS = compile_pattern(r"""(?:'([^']*+)'|"([^"]*+)")\s*+=\s*+(\d{1,12})""")
-_AXIS_USE = compile_pattern(
-    r"""(?:'([^']*+)'|"([^"]*+)")(?:\s*+:\s*+\((\d{1,12})\)\s*+(\d{1,12}))?+"""
-)
+_AXIS = compile_pattern(rf"{_NAME}\s*+=\s*+(\d{{1,12}})")
+_AXIS_USE = compile_pattern(rf"{_NAME}(?:\s*+:\s*+\((\d{{1,12}})\)\s*+(\d{{1,12}}))?+")
 _IDS_IOTA = compile_pattern(r"\[([\d,\s]++)\]\s*+(?:T\(([\d,\s]++)\))?+")
 
 

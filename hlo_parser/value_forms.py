@@ -139,9 +139,10 @@ _UNNAMED_SHARDING = compile_pattern(_UNNAMED, re.S)
 _SUBGROUPS = compile_pattern(r"last_tile_dims=\{[^{}]*+\}")
 _SHARDING_WORD = compile_pattern(r"\b(?:replicated|manual|unknown|unreduced|maximal)\b")
 _LISTED_DEVICES = compile_pattern(rf"devices={_DIMS}({_INT}(?:,{_INT})*+)")
-_LISTED_MESH = compile_pattern(r"mesh\[([^\]]*+)\],device_ids=\((\d[\d,]*+)\)")
+_MESH_TEXT = rf"mesh\[((?:{STRING}|[^\]'\"])*+)\]"
+_LISTED_MESH = compile_pattern(rf"{_MESH_TEXT},device_ids=\((\d[\d,]*+)\)")
 _MESH_SIZE = compile_pattern(r"= ?(-?\d++)(?=,|\Z)")
-_MESH_AXES = compile_pattern(r"mesh\[([^\]]*+)\]")
+_MESH_AXES = compile_pattern(_MESH_TEXT)
 _FRONTEND_JSON = compile_pattern(
     rf"({patterns.KEY}(?:\s++|/\*.*?\*/)*+)(?:({STRING})|{_ANY_BRACES})", re.S
 )

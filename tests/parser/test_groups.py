@@ -23,6 +23,7 @@ from hlo_parser import ReplicaGroups
         ("mesh['a'=8] {'a':(2)2}", "mesh", ((0, 2), (1, 3), (4, 6), (5, 7))),
         ("mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'b'}", "mesh", ((0, 2), (1, 3))),
         ("mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'b'}", "mesh", ((0, 2), (1, 3))),
+        ("mesh['a]'=2,'}\"'=2] {'}\"'}", "mesh", ((0, 1), (2, 3))),
         ("mesh['axis_0'=8,'axis_1'=1] {'axis_0'}", "mesh", (tuple(range(8)),)),
     ],
 )
