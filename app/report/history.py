@@ -155,11 +155,12 @@ def _origin(place: HistoryPlace, history: InstructionHistory, behind: Sequence[C
     if by.name is None or not by.alone:
         why = "texts before it are missing" if by.name else "which pass made it is not known"
         return f" First seen in the text {text}; {why}."
-    copied = "".join(
-        f", copied by {_work_name(place.module, stage.dump, behind)}"
+    copiers = [
+        _work_name(place.module, stage.dump, behind)
         for stage in reversed(history.stages)
         if stage.kind == "copied"
-    )
+    ]
+    copied = f", copied by {', then by '.join(copiers)}" if copiers else ""
     return f" Made by {_work_name(place.module, first.dump, behind)}{_alike(first)}{copied}."
 
 

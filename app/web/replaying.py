@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.errors import NotFound, UsageError
+from app.report.wording import counted
 from app.store import ReportRow
 from app.web.body import body_pieces
 from app.web.callers import caller_of
@@ -58,7 +59,7 @@ class _ReplayPage:
     action: str
     choices: tuple[_Choice, ...]
     flags: str
-    minutes: int
+    time: str
 
 
 @router.api_route("/replay", methods=["GET", "HEAD"])
@@ -72,7 +73,7 @@ def replay_page(request: Request, report_id: str, services: InServices) -> HTMLR
         action=f"{root()}/r/{report_id}/replay",
         choices=_CHOICES,
         flags=row.question.flags,
-        minutes=max(1, services.settings.replay_budget_s // 60),
+        time=counted(max(1, services.settings.replay_budget_s // 60), "minute"),
     )
     return HTMLResponse(render("replay.html", site=Site(), page=page))
 

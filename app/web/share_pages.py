@@ -60,7 +60,7 @@ class _SharePage:
     choices: tuple[int, ...]
     shares: tuple[_ShareWords, ...]
     preview: bool = False
-    kinds: tuple[tuple[str, int], ...] = ()
+    kinds: tuple[tuple[str, str], ...] = ()
     replaced: tuple[Replaced, ...] = ()
     left_out: int = 0
     kept: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ def _with_preview(page: _SharePage, preview: Preview) -> _SharePage:
     return replace(
         page,
         preview=True,
-        kinds=tuple(preview.kinds.items()),
+        kinds=tuple((kind, f"{times:,}") for kind, times in preview.kinds.items()),
         replaced=preview.replaced,
         left_out=preview.total - len(preview.replaced),
         kept=(*preview.modules, *preview.sources, *flags)[:_MAX_KEPT],

@@ -15,7 +15,10 @@ function row(seen) {
   const item = document.createElement("li");
   const parts = partsOf(seen);
   const told = parts.map((part) => part.textContent).join(", ");
-  item.append(...parts, ...["a", "b"].map((side) => chooser(side, seen.url, told)));
+  const choosers = document.createElement("span");
+  choosers.className = "seen-sides";
+  choosers.append(...["a", "b"].map((side) => chooser(side, seen.url, told)));
+  item.append(...parts, choosers);
   return item;
 }
 
