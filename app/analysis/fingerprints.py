@@ -211,7 +211,13 @@ class FingerprintTable:
         known = self._signatures[strictness]
         found = known.get(instruction)
         if found is None:
-            found = known[instruction] = self.number(_signature(instruction, strictness))
+            if strictness == "whole":
+                exact = self.signature(instruction, "exact")
+                waits = bool(instruction.control_predecessors)
+                key = ("whole", exact, metadata_key(instruction), waits)
+            else:
+                key = _signature(instruction, strictness)
+            found = known[instruction] = self.number(key)
         if strictness == "whole" and callees is not None and instruction.callees:
             return self.number((found, *(callees(callee.name) for callee in instruction.callees)))
         return found
@@ -295,7 +301,9 @@ class FingerprintTable:
         return graphs
 
 
-def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
+def _signature(
+    instruction: Instruction, strictness: Literal["exact", "layout-free", "operation"]
+) -> Hashable:
     opcode = instruction.opcode
     if strictness == "operation":
         return ("operation", operation_of(instruction))
@@ -303,12 +311,9 @@ def _signature(instruction: Instruction, strictness: Strictness) -> Hashable:
         element = instruction.tuple_index if opcode == "get-tuple-element" else None
         return (opcode, instruction.shape.without_layout, immediate(instruction), element)
     attributes = tuple(
-        (key, value) for key, value in instruction.attributes.items() if key not in UNCOUNTED_KEYS
+        [(key, value) for key, value in instruction.attributes.items() if key not in UNCOUNTED_KEYS]
     )
-    exact = (opcode, instruction.shape.text, immediate(instruction), attributes)
-    if strictness == "exact":
-        return exact
-    return (exact, metadata_key(instruction), bool(instruction.control_predecessors))
+    return (opcode, instruction.shape.text, immediate(instruction), attributes)
 
 
 def metadata_key(instruction: Instruction) -> Hashable:

@@ -136,10 +136,17 @@ class Matcher:
     def match_graphs(self) -> None:
         """Pair what is unique by operands or users, and spread from there; strictest first."""
         for strictness, remark in _LEVELS.items():
+            # What graphs of one kind paired tells the same graphs nothing new: what is unique
+            # stays so, and what is alike stays alike. They are looked at again for others' pairs.
+            seen_by_operands = seen_by_users = -1
             while self._have_common(strictness):
                 known = len(self.partner)
-                self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
-                self._match_unique(*self._user_graphs(strictness), f"same users{remark}")
+                if seen_by_operands < known:
+                    self._match_unique(*self._operand_graphs(strictness), f"same operands{remark}")
+                    seen_by_operands = len(self.partner)
+                if seen_by_users < len(self.partner):
+                    self._match_unique(*self._user_graphs(strictness), f"same users{remark}")
+                    seen_by_users = len(self.partner)
                 self._spread(strictness, f"same neighbours{remark}")
                 if len(self.partner) == known:
                     break
@@ -323,15 +330,18 @@ class Matcher:
 
 def _common_groups(left: _Keys, right: _Keys) -> list[tuple[list[int], list[int]]]:
     """Positions of one key on both sides, ascending; in an order that favours no side."""
-    there = _grouped(right)
-    found = [(group, others) for key, group in _grouped(left).items() if (others := there.get(key))]
+    common = set(left.values()).intersection(right.values())
+    if not common:
+        return []
+    there = _grouped(right, common)
+    found = [(group, there[key]) for key, group in _grouped(left, common).items()]
     found.sort(key=lambda pair: (pair[0][0] + pair[1][0], min(pair[0][0], pair[1][0])))
     return found
 
 
-def _grouped(keys: _Keys) -> dict[Hashable, list[int]]:
+def _grouped(keys: _Keys, chosen: set[Hashable]) -> dict[Hashable, list[int]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for position in sorted(keys):
+    for position in sorted([position for position, key in keys.items() if key in chosen]):
         groups[keys[position]].append(position)
     return groups
 

@@ -3,9 +3,10 @@
     python tests/bench/browser_bench.py [DUMP.tar.gz ...]
 
 Each dump is sent to a server of its own. Then, in a browser without a cache: the time until a view
-is ready, counted from the first byte of the server's answer; the same for two neighbouring texts
-side by side, of which the server has seen nothing before, counted from the click, for the passes
-that changed most; and the longest task of the page's thread while it is scrolled and panned, once
+is ready, counted from the first byte of the server's answer; then two neighbouring texts side by
+side, for the passes that changed most: counted from the click in the list of passes, on which the
+pointer rests for a moment before, and by their address alone, of which the server has seen nothing
+before; and the longest task of the page's thread while it is scrolled and panned, once
 it is loaded. Aims stand beside the figures; the fewest of several runs count. By default the large
 shared dump, where it is at hand, else a sample.
 """
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from urllib.parse import urljoin
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -32,6 +34,8 @@ SAMPLE = ROOT / "sample_dumps" / "fsdp_pipelined"
 REPEATS = 3
 READY_MS, OPEN_MS, TASK_MS = 1_000, 1_000, 100
 OPENED = 7
+# A pointer comes to rest on a link before the click; half a second is usual.
+REST_MS = 250
 SETTLE_MS = 800
 STEPS = 60
 
@@ -125,30 +129,43 @@ def longest_task(browser: Browser, url: str, selector: str, frame: str) -> float
     return longest
 
 
-def opened(browser: Browser, report: str) -> Iterator[float]:
-    """Milliseconds from a click to both texts on the screen, for the passes that changed most."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(f"{report}/passes")
-    page.wait_for_selector("tr th a")
+def most_changed(page: Page) -> list[str]:
+    """The addresses of the changes of the passes that changed most, from the list of passes."""
     rows = page.locator("tr:has(th a[href*='/diff?'])").evaluate_all(
         """rows => rows.map((row) => ({
-            href: row.querySelector("th a[href*='/diff?']").href,
+            href: row.querySelector("th a[href*='/diff?']").getAttribute("href"),
             change: Math.abs(Number(row.cells[2].textContent.replace(/\\u2212/, "-").replace(/,/g, ""))),
         }))"""  # noqa: E501 -- lines of another language
     )
-    page.close()
     rows.sort(key=lambda row: -row["change"])
-    for row in rows[:OPENED]:
-        yield _clicked(browser, row["href"])
+    return [row["href"] for row in rows[:OPENED]]
 
 
-def _clicked(browser: Browser, href: str) -> float:
-    page: Page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(href, wait_until="commit")
-    page.wait_for_selector("#panes .row:not(.waiting)")
-    took = page.evaluate("performance.now()")
+def opened(browser: Browser, report: str, *, by_click: bool) -> Iterator[float]:
+    """Milliseconds from the click, or the call of the address, to both texts on the screen."""
+    page = _list_of_passes(browser, report)
+    addresses = most_changed(page)
     page.close()
-    return took
+    for address in addresses:
+        if by_click:
+            page = _list_of_passes(browser, report)
+            link = page.locator(f"th a[href='{address}']")
+            link.hover()
+            page.wait_for_timeout(REST_MS)
+            link.click(no_wait_after=True)
+        else:
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page.goto(urljoin(report, address), wait_until="commit")
+        page.wait_for_selector("#panes .row:not(.waiting)")
+        yield page.evaluate("performance.now()")
+        page.close()
+
+
+def _list_of_passes(browser: Browser, report: str) -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{report}/passes")
+    page.wait_for_selector("tr th a")
+    return page
 
 
 def rows_of(dump: Path, browser: Browser) -> Iterator[tuple[str, ...]]:
@@ -158,13 +175,20 @@ def rows_of(dump: Path, browser: Browser) -> Iterator[tuple[str, ...]]:
         for name, path, selector in views:
             took = ready(browser, report + path, selector)
             yield row(dump, f"{name}: first screen", took, READY_MS)
-        times = sorted(opened(browser, report))
-        yield row(dump, "diff of two texts, from the click, half of them", median(times), OPEN_MS)
-        yield row(dump, "diff of two texts, from the click, slowest", times[-1], OPEN_MS)
+        yield from rows_of_opening(dump, sorted(opened(browser, report, by_click=True)), "click")
         for name, path, selector in views:
             frame = {"diff": "#panes", "graph": "#graph-box"}.get(name, "html")
             longest = longest_task(browser, report + path, selector, frame)
             yield row(dump, f"{name}: longest task in scrolling", longest, TASK_MS)
+
+    with served(dump, browser) as report:
+        yield from rows_of_opening(dump, sorted(opened(browser, report, by_click=False)), "address")
+
+
+def rows_of_opening(dump: Path, times: list[float], how: str) -> Iterator[tuple[str, ...]]:
+    """How long two texts side by side took to open by `how`."""
+    yield row(dump, f"diff of two texts, by {how}, half of them", median(times), OPEN_MS)
+    yield row(dump, f"diff of two texts, by {how}, slowest", times[-1], OPEN_MS)
 
 
 def row(dump: Path, what: str, took: float, aim: float) -> tuple[str, ...]:
