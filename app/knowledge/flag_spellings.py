@@ -17,12 +17,16 @@ from app.knowledge.tables import read_rows
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """The name `flag` for what was `older`, the `prefix` of its words, word to older value."""
+    """The name `flag` for what was `older`, the `prefix` of its words, word to older value.
+
+    `is_list`: the value is a list of words in any order, which XLA_FLAGS takes in either case.
+    """
 
     flag: str
     older: str
     prefix: str
     values: Mapping[str, str]
+    is_list: bool = False
 
     def word(self, value: str) -> str:
         """`COLLECTIVE_PIPELINING_MODE_ON` and `ON` as `on`; what is no word of the flag stays."""
@@ -30,6 +34,9 @@ class _Spelling:
         return bare if bare in self.values else value
 
     def as_older(self, value: str) -> str:
+        if self.is_list:
+            words = (each.upper().removeprefix(self.prefix).lower() for each in value.split(","))
+            return ",".join(sorted(words))
         word = self.word(value)
         return self.values.get(word, word)
 
@@ -135,6 +142,12 @@ def _by_flag() -> dict[str, _Spelling]:
 @cache
 def _rows() -> tuple[_Spelling, ...]:
     return tuple(
-        _Spelling(flag, older, prefix, dict(word.split("=", 1) for word in values.split()))
+        _Spelling(flag, older, prefix, *_values(values))
         for flag, older, prefix, values, _ in read_rows("flag_spellings.tsv")
     )
+
+
+def _values(written: str) -> tuple[dict[str, str], bool]:
+    if written == "*":
+        return {}, True
+    return dict(word.split("=", 1) for word in written.split()), False

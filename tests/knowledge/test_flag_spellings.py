@@ -28,6 +28,21 @@ def test_both_spellings_are_one_setting(flags: dict[str, str], value: str | None
     assert knowledge.setting(flags, OLD) == knowledge.setting(flags, NEW) == value
 
 
+@pytest.mark.parametrize(
+    ("name", "dumped", "given"),
+    [
+        ("xla_gpu_enable_command_buffer", "CUBLAS,FUSION", "fusion,cublas"),
+        ("xla_gpu_disable_async_collectives", "ALLREDUCE", "allreduce"),
+        ("xla_cpu_experimental_xnn_fusion_type", "LIBRARY_FUSION_TYPE_DOT", "dot"),
+        ("xla_gpu_enable_command_buffer", "", ""),
+    ],
+)
+def test_a_list_of_words_is_one_setting_in_any_order(name: str, dumped: str, given: str) -> None:
+    assert knowledge.setting({name: dumped}, name) == knowledge.setting({name: given}, name)
+    assert knowledge.flag_as_set({name: dumped}, name) == f"--{name}={dumped}"
+    assert knowledge.setting({name: "fusion"}, name) != knowledge.setting({name: "while"}, name)
+
+
 def test_what_is_shown_has_the_name_that_was_set_and_the_word_that_xla_flags_takes() -> None:
     assert knowledge.flag_as_set({NEW: DUMPED}, OLD) == f"--{NEW}=on"
     assert knowledge.flag_as_set({NEW: DUMPED}, "xla_dump_to") is None
