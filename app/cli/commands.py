@@ -8,8 +8,8 @@ from collections.abc import Mapping
 COMMANDS: Mapping[str, str] = {
     "analyze": "explain a dump and the log of the failed run",
     "run": "run a program with XLA's dump on, and explain how it failed",
-    "parse": "read module texts and say what they hold",
-    "diff": "compare two module texts",
+    "parse": "read modules, text or proto, and say what they hold",
+    "diff": "compare two modules, text or proto",
     "compare": "compare two dumps, or the ranks of one run",
     "policy": "hold a dump against a policy, for CI",
     "replay": "compile a dump's module again, with no GPU, and bisect its failure",

@@ -1,16 +1,16 @@
-"""`hloscope diff A B`: what differs between two module texts, computation by computation."""
+"""`hloscope diff A B`: what differs between two modules, computation by computation."""
 
 import argparse
 
 from app.analysis.diff import diff_modules
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
-from app.cli.inputs import read_input
+from app.cli.inputs import module_in
 from app.errors import NotADump
 from app.report.diff_text import difference_lines
 from app.settings import Settings
 from app.views.pass_diff import diff_view
-from hlo_parser import HloSyntaxError, Interner, Module, parse_module
+from hlo_parser import HloSyntaxError, Interner, Module
 
 
 def add_parser(commands: Commands) -> None:
@@ -18,11 +18,11 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "diff",
         help=COMMANDS["diff"],
-        description="Prints what differs between two module texts, as between those before and "
+        description="Prints what differs between two modules, as between those before and "
         "after a pass. Exits with 0 also when they differ. For whole dumps there is compare.",
     )
-    parser.add_argument("before", metavar="A", help="HLO text (- is stdin)")
-    parser.add_argument("after", metavar="B", help="HLO text")
+    parser.add_argument("before", metavar="A", help="HLO text or proto (- is stdin)")
+    parser.add_argument("after", metavar="B", help="HLO text or proto")
     parser.set_defaults(run=run)
 
 
@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _module(name: str, interner: Interner) -> Module:
     try:
-        return parse_module(read_input(name), interner=interner)
+        return module_in(name, interner=interner)
     except HloSyntaxError as error:
         raise NotADump(
-            str(error), place=name, next_step="Give an HLO module in text form."
+            str(error), place=name, next_step="Give an HLO module, as text or proto."
         ) from error

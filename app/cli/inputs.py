@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 from app.errors import NotADump
+from hlo_parser import HloSyntaxError, Interner, Module, parse_module, parse_proto
+
+_TEXT_NAMES = (".txt", ".hlo")
+_PROTO_NAMES = (".pb", ".pb.gz")
+_GZIP = b"\x1f\x8b"
 
 
 def read_input(name: str) -> bytes:
@@ -21,6 +26,29 @@ def read_input(name: str) -> bytes:
         raise NotADump(
             f"cannot read: {error.strerror}", place=name, next_step="Check the path."
         ) from error
+
+
+def module_in(name: str, *, strict: bool = False, interner: Interner | None = None) -> Module:
+    """The module in a text, or in a proto, which its name tells or a byte that stands in no text.
+
+    Raises:
+        NotADump: it cannot be read.
+        HloSyntaxError: it holds no module or, with `strict`, something was not understood.
+    """
+    data = read_input(name)
+    if not _is_proto(name, data):
+        return parse_module(data, strict=strict, interner=interner)
+    module = parse_proto(data, interner=interner)
+    if strict and module.unparsed:
+        first = module.unparsed[0]
+        raise HloSyntaxError(first.reason, first.span, first.text)
+    return module
+
+
+def _is_proto(name: str, data: bytes) -> bool:
+    if name.endswith(_TEXT_NAMES + _PROTO_NAMES):
+        return name.endswith(_PROTO_NAMES)
+    return data.startswith(_GZIP) or b"\0" in data
 
 
 def text_or_file(value: str) -> str:

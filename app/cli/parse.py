@@ -1,4 +1,4 @@
-"""`hloscope parse FILE...`: what each module text holds, and what was not understood in it."""
+"""`hloscope parse FILE...`: what each module holds, and what was not understood in it."""
 
 import argparse
 
@@ -7,10 +7,10 @@ import msgspec
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
 from app.cli.complaints import complain
-from app.cli.inputs import read_input
+from app.cli.inputs import module_in
 from app.cli.output import write_output
 from app.settings import Settings
-from hlo_parser import HloSyntaxError, Module, parse_module
+from hlo_parser import HloSyntaxError, Module
 
 
 def add_parser(commands: Commands) -> None:
@@ -18,9 +18,10 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "parse",
         help=COMMANDS["parse"],
-        description="Reads module texts and prints a line of each. Exits with 3 if one is no HLO.",
+        description="Reads modules, as text or proto, and prints a line of each. Exits with 3 if "
+        "one is no HLO.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text (- is stdin)")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text or proto (- is stdin)")
     parser.add_argument("--strict", action="store_true", help="refuse what XLA refuses as syntax")
     parser.add_argument("--json", metavar="FILE", help="write the modules as JSON (- is stdout)")
     parser.set_defaults(run=run)
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     failed = False
     for name in arguments.files:
         try:
-            modules.append((name, parse_module(read_input(name), strict=arguments.strict)))
+            modules.append((name, module_in(name, strict=arguments.strict)))
         except HloSyntaxError as error:
             complain(f"{name}: {error}")
             failed = True

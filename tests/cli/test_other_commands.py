@@ -1,5 +1,6 @@
 """`parse`, `diff`, `rules`, `explain`."""
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from app.cli.main import main
 from app.rules.frame import load_rules
+from parser.proto_builder import instruction, one, parameter
 
 HLO = """HloModule m
 
@@ -63,6 +65,27 @@ def test_diff_reads_standard_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(HLO.encode())))
     assert main(["diff", "-", str(text)]) == 0
     assert "0 differ" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["m.hlo.pb", "m.hlo.pb.gz", "m"])
+def test_a_module_may_be_a_proto(
+    name: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = tmp_path / name
+    data = one(parameter(1, "x", 0), instruction(2, "y", "negate", 1), name=b"m")
+    proto.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert main(["parse", "--strict", str(proto)]) == 0
+    assert "module m, 1 computations, 2 instructions" in capsys.readouterr().out
+    assert main(["diff", str(proto), str(text)]) == 0
+    assert "negate" in capsys.readouterr().out
+
+
+def test_a_proto_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proto = tmp_path / "m.hlo.pb"
+    proto.write_text(HLO)
+    assert main(["parse", str(proto)]) == 3
+    assert f"{proto}: " in capsys.readouterr().err
+    assert main(["diff", str(proto), str(proto)]) == 3
 
 
 def test_diff_refuses_what_is_no_module(text: Path, tmp_path: Path) -> None:
