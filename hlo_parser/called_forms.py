@@ -38,11 +38,15 @@ def called_fault(
         message = _select_fault(by_role["select"], shapes[0]) or _reducer_fault(
             by_role["scatter"], shapes[1:2], shapes[2:]
         )
+    elif opcode == "scatter":
+        half = len(shapes) // 2
+        message = _reducer_fault(by_role["to_apply"], shapes[half + 1 :], shapes[:half])
     elif opcode == "map":
         message = _mapped_fault(by_role["to_apply"], shapes)
     else:
         texts = [shape.text for shape in shapes]
         message = _passed_fault(opcode, texts, [computation for _, computation in called])
+        message = message or _returned_fault(opcode, texts, called)
     return None if message is None else Fault(message, opcode)
 
 
@@ -61,6 +65,21 @@ def _passed_fault(opcode: str, shapes: list[str], called: list[Computation]) -> 
             return f"{computation.name} has {len(taken)} parameters"
         if not all(map(compatible, taken, wanted)):
             return f"{computation.name} takes other shapes"
+    return None
+
+
+def _returned_fault(
+    opcode: str, shapes: list[str], called: Sequence[tuple[str, Computation]]
+) -> str | None:
+    """A condition returns whether to go on, a body what it takes, all branches the same."""
+    for role, computation in called:
+        returned, wanted = computation.root.shape.text, ""
+        if opcode == "while":
+            wanted = "pred[]" if role == "condition" else shapes[0]
+        elif opcode == "conditional":
+            wanted = called[0][1].root.shape.text
+        if not compatible(returned, wanted):
+            return f"{computation.name} returns {returned}, not {wanted}"
     return None
 
 

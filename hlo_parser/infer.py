@@ -265,6 +265,7 @@ def _together(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 
 
 def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    expect_kind("scatter by indices", shapes[len(shapes) // 2], _INT)
     told = [shape.without_layout for shape in shapes[: len(shapes) // 2]]
     return one_or_tuple(told)
 
@@ -309,6 +310,9 @@ def _dot(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     )
     if len(contracted) != len(other_contracted) or len(batch) != len(other_batch):
         raise CannotInferError("dot takes as many dimensions of both operands")
+    for numbers in ((*batch, *contracted), (*other_batch, *other_contracted)):
+        if len(set(numbers)) < len(numbers):
+            raise CannotInferError("dot takes each dimension once")
     for one, other in zip((*batch, *contracted), (*other_batch, *other_contracted), strict=True):
         sizes = left.dimensions[one], right.dimensions[other]
         if sizes[0] != sizes[1] and not (left.is_dynamic or right.is_dynamic):
