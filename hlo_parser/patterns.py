@@ -74,11 +74,12 @@ _PLAIN_STRING = r'"[^"]*+"'
 
 
 def _plain_braces(depth: int) -> str:
-    """As `_braces`, without blanks but behind a string, parentheses and slashes in between.
+    """As `_braces`, with no blank but behind a string, no `(`, `/` nor `%` in between.
 
-    That leaves no room for a comment, nor for ` = `: no instruction is printed in there.
+    That leaves no room for a comment, nor for a name that something is given to: no instruction is
+    printed in there.
     """
-    flat = r'[^{}"\n/( ]*+'
+    flat = r'[^{}"\n/( %]*+'
     string = rf"{_PLAIN_STRING} ?+"
     pattern = rf"\{{{flat}(?:{string}{flat})*+\}}"
     for _ in range(depth - 1):
@@ -87,7 +88,7 @@ def _plain_braces(depth: int) -> str:
 
 
 _PLAIN_WORD = r"[^\s,(){}\[\]\"'=/]++"
-_PLAIN_MESH = r'mesh\[[^\]"\n/ ]*+\] \{[^{}"\n/( ]*+\}'
+_PLAIN_MESH = r'mesh\[[^\]"\n/ ]*+\] \{[^{}"\n/( %]*+\}'
 _PLAIN_VALUE = (
     rf"(?:{_plain_braces(JSON_DEPTH)}|{_PLAIN_STRING}|{IOTA_GROUPS}|{_PLAIN_MESH}|{_PLAIN_WORD})"
 )

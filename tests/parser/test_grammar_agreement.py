@@ -145,6 +145,7 @@ VALUES = st.recursive(
             '{"a" = 1}',
             '{"a" /*}*/}',
             "{ %x = y }",
+            "{%x=y}",
             "{ x = f32[] iota() }",
             "{x =\ty}",
         ]
@@ -193,6 +194,7 @@ def test_made_up_lines_agree(line: str):
 @settings(max_examples=600, deadline=None)
 @given(st.lists(ATTRIBUTES, max_size=3).map("".join))
 @example(", calls={ %x = y }")
+@example(", calls={%x=y}")
 @example(', metadata={op_name="calls={ x = y }" stack_frame_id=1}')
 @example(", k={a//b}")
 @example(", k=a//b")
