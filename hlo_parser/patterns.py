@@ -89,8 +89,11 @@ def _plain_braces(depth: int) -> str:
 
 _PLAIN_WORD = r"[^\s,(){}\[\]\"'=/]++"
 _PLAIN_MESH = r'mesh\[[^\]"\n/ ]*+\] \{[^{}"\n/( %]*+\}'
+# Names and numbers, blanks among them.
+_PLAIN_LIST = r'\{[^{}"\n/(=]*+\}'
 _PLAIN_VALUE = (
-    rf"(?:{_plain_braces(JSON_DEPTH)}|{_PLAIN_STRING}|{IOTA_GROUPS}|{_PLAIN_MESH}|{_PLAIN_WORD})"
+    rf"(?:{_PLAIN_LIST}|{_plain_braces(JSON_DEPTH)}|{_PLAIN_STRING}|{IOTA_GROUPS}|{_PLAIN_MESH}|"
+    rf"{_PLAIN_WORD})"
 )
 # Most of all attributes since frames have tables (2025), as one stretch.
 _PLAIN_METADATA = (
