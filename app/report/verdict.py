@@ -17,6 +17,7 @@ from app.model.report import (
     Finding,
     Module,
     Report,
+    Workaround,
 )
 from app.report.program_facts import device_text, memory_text, meshes_text, sources_text
 from app.report.program_sums import collectives_text, loops_text, overlap_text
@@ -27,6 +28,7 @@ from app.report.wording import (
     gravity,
     numbered_pass,
     place_text,
+    tried_words,
 )
 
 Tone = Literal["error", "warning", "note", "clear"]
@@ -37,7 +39,8 @@ class Verdict:
     """What happened, in a sentence, and the facts a reader looks for first.
 
     `facts` are pairs of label and value; `statement` is what the log said; `confidence` is that of
-    the leading finding, and `ruled_out` are what it excludes.
+    the leading finding, and `ruled_out` are what it excludes; `tried` says what a replay made of
+    the flags, "" where nobody tried.
     """
 
     tone: Tone
@@ -47,6 +50,7 @@ class Verdict:
     confidence: Confidence | None = None
     statement: str | None = None
     flags: tuple[str, ...] = ()
+    tried: str = ""
     ruled_out: tuple[str, ...] = ()
 
 
@@ -92,6 +96,7 @@ def verdict_of(report: Report) -> Verdict:
             facts=_facts(report, leading),
             statement=_statement(report, leading.title),
             flags=_flags_to_try(leading),
+            tried=tried_words(chosen).strip(" ()") if (chosen := _to_try(leading)) else "",
             ruled_out=tuple(each.hypothesis for each in leading.ruled_out),
         )
     if failure is not None:
@@ -227,16 +232,20 @@ def _first_step(finding: Finding) -> str:
 
 
 def _flags_to_try(finding: Finding) -> tuple[str, ...]:
-    """The flags of the first workaround that was tried and works, else of the first untried one.
+    chosen = _to_try(finding)
+    return chosen.flags if chosen else ()
+
+
+def _to_try(finding: Finding) -> Workaround | None:
+    """The first workaround with flags that was tried and works, else the first untried one.
 
     None where something else comes first.
     """
     if _first_step(finding):
-        return ()
+        return None
     open_ = [each for each in finding.workarounds if each.flags and each.verified is not False]
     proved = (each for each in open_ if each.verified)
-    chosen = next(proved, open_[0] if open_ else None)
-    return chosen.flags if chosen else ()
+    return next(proved, open_[0] if open_ else None)
 
 
 def culprit_text(culprit: Culprit) -> str:

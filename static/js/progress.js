@@ -4,7 +4,7 @@
  * and again where these do not come through, and loads the report when it is there.
  */
 
-import { stateOf } from "./upload_stages.js";
+import { countWhenOver, stateOf } from "./upload_stages.js";
 
 /**
  * @typedef {{stage: string, done: number, total: number | null, words: string,
@@ -57,10 +57,11 @@ function showStages(progress) {
     const now = stateOf(position, keys, progress?.stage ?? null);
     row.dataset.state = now;
     row.toggleAttribute("aria-current", false);
+    const count = row.querySelector("[data-count]");
+    if (now === "done" && count) count.textContent = countWhenOver(count.textContent ?? "");
     if (now !== "now" || !progress) continue;
     row.setAttribute("aria-current", "step");
     const { done, total } = progress;
-    const count = row.querySelector("[data-count]");
     const of = total ? ` of ${total.toLocaleString("en")}` : "";
     // What a stage counted last stays beside it.
     if (count && (done || total)) count.textContent = `${done.toLocaleString("en")}${of}`;

@@ -14,3 +14,11 @@ export function stateOf(position, keys, stage) {
   if (position === now) return "now";
   return position < now ? "done" : "later";
 }
+
+/**
+ * What stands beside a stage that is over: all that it counted, though its last count came earlier.
+ * @param {string} count such as `34 of 109`
+ */
+export function countWhenOver(count) {
+  return count.split(" of ").at(-1) ?? "";
+}

@@ -120,8 +120,14 @@ def test_what_a_rule_puts_before_all_flags_is_the_first_step() -> None:
         verdict = verdict_of(msgspec.structs.replace(report, findings=(finding,)))
         return verdict.flags, [fact for fact in verdict.facts if fact[0] in (TRY, "First step")]
 
+    def tried_of(*workarounds: Workaround) -> str:
+        finding = msgspec.structs.replace(report.findings[0], workarounds=workarounds)
+        return verdict_of(msgspec.structs.replace(report, findings=(finding,))).tried
+
     assert first_of(look, flag) == ((), [("First step", "Look at the line.")])
     assert first_of(flag, look) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
+    assert tried_of(flag) == ""
+    assert tried_of(look, proved) == "tried: works"
     assert first_of(look, proved) == (("--xla_x=false",), [(TRY, "--xla_x=false")])
     assert first_of() == ((), [])
 
