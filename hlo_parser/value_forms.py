@@ -23,6 +23,8 @@ _IDLE = compile_pattern(rf"({ANY_STRING})| ?([{{}}()\[\],:]|->|<=) ?|(=) ", re.S
 _STRING = compile_pattern(STRING, re.S)
 _RESHAPED = compile_pattern(r"(?:<=|device_ids=\()\[([\d,]*+)\](?:T\(([\d,]*+)\))?+")
 _KEY = compile_pattern(r"([a-z_]++)=")
+_LARGEST_F32 = 3.4028234663852886e38
+_NUMBER_TOLD = compile_pattern(r"=(-?\d++)")
 # As absl's CUnescape takes them: a byte is one byte, a code point has its digits.
 _ESCAPE = (
     r"\\(?:[abfnrtv\\'\"?]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|"
@@ -296,8 +298,18 @@ def _is_sound(string: str) -> bool:
 
 
 def _metadata_fault(text: str) -> str | None:
-    keys = _KEY.findall(_STRING.sub("", text))
-    return "metadata has a key twice" if len(set(keys)) < len(keys) else None
+    plain = _STRING.sub("", text)
+    keys = _KEY.findall(plain)
+    if len(set(keys)) < len(keys):
+        return "metadata has a key twice"
+    is_small = all(-(1 << 31) <= int(number) < 1 << 31 for number in _NUMBER_TOLD.findall(plain))
+    return None if is_small else "a number of metadata has 32 bits"
+
+
+def _epsilon_fault(text: str) -> str | None:
+    is_number = text.lstrip("-")[:1].isdigit() or text.startswith(("-.", "."))
+    is_large = is_number and abs(float(text)) > _LARGEST_F32
+    return "epsilon is a 32-bit number" if is_large else None
 
 
 def _groups_fault(text: str) -> str | None:
@@ -358,6 +370,7 @@ def _fits_mesh(text: str) -> bool:
 
 
 _JUDGES = {
+    "epsilon": _epsilon_fault,
     "metadata": _metadata_fault,
     "replica_groups": _groups_fault,
     "sharding": _shardings_fault,
