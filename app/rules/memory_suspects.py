@@ -1,7 +1,6 @@
 """Who takes the memory, for the rules about memory that ran out."""
 
 import re
-from itertools import islice
 
 from app.analysis.suspects import largest_values, with_sizes
 from app.model.dump import ModuleHistory, PassDump
@@ -35,12 +34,14 @@ def largest(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     dump = history.dumps[profiles[0].memory.dump]
     enough = peak.largest[0].bytes // _SMALL
     role = "among the largest at the peak"
-    found = (
-        cited_buffer(facts, history, dump, buffer, role=role)
+    found = [
+        (-buffer.bytes, named.culprit.source is None, named)
         for buffer in peak.largest
         if buffer.bytes > enough
-    )
-    return tuple(islice((named for named in found if named is not None), _MOST_BUFFERS))
+        and (named := cited_buffer(facts, history, dump, buffer, role=role)) is not None
+    ]
+    # Of equally large ones a reader can do something about those that have a line.
+    return tuple(named for *_, named in sorted(found, key=lambda each: each[:2])[:_MOST_BUFFERS])
 
 
 def has_peak(facts: Facts) -> bool:

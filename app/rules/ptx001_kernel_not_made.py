@@ -25,6 +25,7 @@ For an illegal address the true culprit ran earlier and is not named anywhere.
 xla/stream_executor/gpu/asm_compiler.cc; jax-ml/jax#27190, jax-ml/jax#25002, jax-ml/jax#10083.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -32,16 +33,50 @@ from app.analysis.printed import misread_words
 from app.analysis.sources import source_of
 from app.analysis.suspects import Place, named_like, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
+from app.rules.amounts import bytes_in_words, part_in_words
 from app.rules.naming import Named, suspecting, suspects
-from app.rules.telling import Story, Try, class_rule
+from app.rules.telling import Story, Try, class_rule, diagnosis_of
 from hlo_parser import Module
 
+_CLASS = "ptxas-backend"
+# xla/service/gpu/llvm_gpu_backend, then what ptxas says.
+_SHARED = re.compile(
+    r"requested (\d{1,18}), available: (\d{1,18})"
+    r"|\((0x[0-9a-f]{1,12}) bytes, (0x[0-9a-f]{1,12}) max\)"
+)
 # Kernels that people write; the library calls of XLA itself are none.
 _BY_HAND = r"triton|mosaic|pallas|^(?!__|xla\.)[\w.]+$"
 
 
 def _written_by_hand(module: Module) -> Iterator[Place]:
     return with_target(module, _BY_HAND)
+
+
+def _may_hold_matmuls_of_triton(facts: Facts) -> bool:
+    """Whether Triton code that XLA made for matmuls may be at fault; unknown without a dump."""
+    if facts.failing is None:
+        return True
+    return any(
+        "__triton" in place[1].attributes.get("backend_config", "")
+        for place in with_opcode(facts.failing.last.module, ("fusion",))
+    )
+
+
+def _may_hold_kernels_by_hand(facts: Facts) -> bool:
+    return facts.failing is None or any(_written_by_hand(facts.failing.last.module))
+
+
+def _how_much_more(facts: Facts, culprits: tuple[Named, ...]) -> tuple[str, ...]:
+    """What a kernel wants beside what there is, where the message gives both."""
+    diagnosis = diagnosis_of(facts, _CLASS)
+    found = _SHARED.search(diagnosis.text) if diagnosis is not None else None
+    if found is None:
+        return ()
+    wants, has = (int(number, 0) for number in filter(None, found.groups()))
+    return (
+        f"It wants {bytes_in_words(wants)} where {bytes_in_words(has)} are there, "
+        f"{part_in_words(wants, has)} of that.",
+    )
 
 
 def _writes_by_index(module: Module) -> Iterator[Place]:
@@ -99,11 +134,20 @@ STORIES = {
         title="A kernel wants more shared memory than there is",
         what="Each block of a kernel may have only so much shared memory; this one asks for more.",
         tries=(
-            Try("Use smaller blocks, or fewer stages, in the kernel written by hand."),
-            Try("Compile matmuls without Triton.", "--xla_gpu_enable_triton_gemm=false"),
+            Try(
+                "Use smaller blocks, or fewer stages, in the kernel written by hand.",
+                where=_may_hold_kernels_by_hand,
+            ),
+            Try(
+                "Compile matmuls without Triton.",
+                "--xla_gpu_enable_triton_gemm=false",
+                where=_may_hold_matmuls_of_triton,
+            ),
+            Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),
         ),
         refs=("jax-ml/jax#27190",),
         suspects=suspecting(_written_by_hand, role="kernel written by hand"),
+        adds=_how_much_more,
     ),
     "ptx-syntax": Story(
         title="The assembler cannot read a kernel",
@@ -148,7 +192,7 @@ RULE = class_rule(
     code="PTX001",
     slug="kernel-not-made",
     title="A kernel of the GPU cannot be made, started or trusted",
-    class_="ptxas-backend",
+    class_=_CLASS,
     sources=(
         "xla/stream_executor/gpu/asm_compiler.cc",
         "jax-ml/jax#27190",

@@ -38,12 +38,14 @@ class Try:
     """Something to try.
 
     `flag` (`--xla_x=value`) is offered only where it is known and not set so already; with
-    `takes_back`, only where the run may have set it to something else.
+    `takes_back`, only where the run may have set it to something else. `where` says whether it can
+    be of any use, as far as log and dump tell.
     """
 
     text: str
     flag: str = ""
     takes_back: bool = False
+    where: Callable[[Facts], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,8 @@ def _workarounds(facts: Facts, diagnosis: Diagnosis, story: Story) -> Iterator[W
         )
     releases = facts.environment.jaxlib.releases
     for item in story.tries:
+        if item.where is not None and not item.where(facts):
+            continue
         if not item.flag:
             yield Workaround(text=item.text)
             continue
