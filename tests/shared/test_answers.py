@@ -170,7 +170,7 @@ FAILING = {
         "tpu-memory-space",
         None,
         "certain",
-        [("copy.8", None), ("copy.11", 43), ("copy.5", 43)],
+        [("copy.11", 43), ("copy.5", 43), ("copy.8", None)],
         says=("96.25G", "15.75G"),
     ),
 }
