@@ -13,12 +13,13 @@ import msgspec
 
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
+from app.ingest.log_text import WIDE_MARKS
 from app.jobs.analysis import summary_of
 from app.jobs.room import room_told
 from app.model.dump import ProgramFile
 from app.report.redact import Choice, Preview, Redactor, Replaced
 
-_LOG_BYTES = 1 << 20
+_LOG_CHARACTERS = 1 << 20
 MAX_SHOWN = 500
 """Things taken out that a preview names."""
 
@@ -145,10 +146,15 @@ class _Copy:
 
 def _pieces_of_logs(logs: Sequence[str]) -> Iterator[str]:
     for path in logs:
-        with Path(path).open("rb") as file:
+        with Path(path).open(encoding=_encoding_of(path), errors="replace", newline="\n") as file:
             # Whole lines as far as lines are of a usual length: no name goes over one.
-            while piece := file.read(_LOG_BYTES) + file.readline(_LOG_BYTES):
-                yield piece.decode("utf-8", "replace")
+            while piece := file.read(_LOG_CHARACTERS) + file.readline(_LOG_CHARACTERS):
+                yield piece
+
+
+def _encoding_of(log: str) -> str:
+    with Path(log).open("rb") as file:
+        return "utf-16" if file.read(2) in WIDE_MARKS else "utf-8"
 
 
 def _as_they_are(bundle: Bundle) -> Iterator[ModuleTexts]:
