@@ -335,7 +335,7 @@ def _copied(made: Stage, origins: Sequence[Found]) -> tuple[Stage, _Place | None
     """The stage of what was made: as a copy where only one of the text before can be its origin."""
     if len(origins) == 1:
         computation, item = origins[0]
-        how = "the one of its operation, shapes, devices and line"
+        how = "known by operation, shapes, devices and line"
         return _told(made, "copied", item.name, (), how), _Place(computation.name, item.name)
     names = tuple(shown_name(item.name) for _, item in origins)
     return msgspec.structs.replace(made, alike=names), None
