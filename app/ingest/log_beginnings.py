@@ -32,6 +32,8 @@ _SIGNAL = re.compile(
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
     r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
+    # Reports of crashes on macOS.
+    r"|Thread \d{1,9} Crashed\b|(?:\* )?thread #\d{1,9}, [^\n]{0,200}stop reason = EXC_"
     # What the C library says before it aborts.
     rf"|{_HEAP}"
 )

@@ -35,7 +35,16 @@ TRIGGERS = (
     *(b"CuDNN lib", b"distributed ser", b"ang watchdog", b"high number"),
     *(b"hloscope run", b"for platform ", b"BLAS error", b"Hip error", b"egascale det"),
     *(b") Internal: ", b") Invalid arg", b") Unimplemented: ", b") Resource ex", b") Failed pre"),
-    *(b" corrupt", b"corrupted ", b"free(): ", b"alloc(): ", b"_chunk(): ", b"_consolidate(): "),
+    *(
+        b" corrupt",
+        b"corrupted ",
+        b" Crashed",
+        b"= EXC_",
+        b"free(): ",
+        b"alloc(): ",
+        b"_chunk(): ",
+        b"_consolidate(): ",
+    ),
     *(b") InvalidArg", b") ResourceEx", b") FailedPre"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")

@@ -44,6 +44,7 @@ _FRAME = re.compile(
     r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
     r"|\s*#\d{1,4} +(?:0x[0-9a-f]+ (?:in )?|(?=(?:xla|mlir|llvm|stream_executor|tsl)::))"
     r"(?P<gdb>.+)$"
+    r"|\s*(?:\* )?(?:frame #)?\d{1,4}:? +(?:[\w.+\-]{1,80}\s+)?0x[0-9a-f]{6,16} (?P<mac>\S.*)$"
 )
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_](?:[\w.]|<locals>){0,200})(?:: (?P<text>.*)|)$")
 # With these JAX tells an exception once more, with another traceback.
@@ -343,7 +344,7 @@ class MessageReader:
         text = line.text
         self._take_frame(stream, message, line)
         if found := _FRAME.match(text):
-            self._add_frame(message, found["symbol"] or found["gdb"])
+            self._add_frame(message, next(filter(None, found.groups())))
         elif message.origin == "signal" and (frame := frame_of_thread(text, line.number)):
             self._add_frame(message, f"{frame.function} ({frame.file}:{frame.line})")
         elif stream.stack == "lines":

@@ -73,6 +73,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         ABSL.format("F") + "shape.h:411] Check failed: has_layout() f32[3]",
     ),
     "algsimp-numerics": (
+        "ValueError: Found NaN in gradients under jit",
         "CPU and XLA outputs differ beyond what is tolerated\nMaximum absolute error: 2e-05",
         "E   AssertionError: \nE   Arrays are not equal\nE   nan location mismatch",
         "x=89  jit: [1.]   eager: [nan]",
@@ -95,6 +96,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/priority_fusion.cc:77] Check failed: !ops.empty()",
     ),
     "triton-autotune": (
+        PYTHON + "INTERNAL: None of the candidate configs of the fusion compiled",
+        "LLVM ERROR: Failed to compute the parent layout of a slice",
         "LLVM ERROR: mma16816 cannot be used here",
         "triton_fusion_numerics_verifier.cc:270: The buffer does not match",
         "I external/xla/xla/service/hlo_pass_pipeline.cc:181]   HLO pass autotune-fusion-emitters\n"
@@ -160,6 +163,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "(1 vs. 4)",
     ),
     "tpu-memory-space": (
+        "Compilation failure: Aborting: it is unlikely to have enough memory. Requires 3.47E.",
         PYTHON + "RESOURCE_EXHAUSTED: It is unlikely to have enough device memory. Requires 35G.",
         PYTHON + "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory "
         "space vmem while allocating on stack for %fusion.1 = f32[8]{0} fusion(%p). Exceeded vmem",
@@ -229,6 +233,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "instruction to have shape equal to (s32[], f32[4]{0:S(5)}), actual is (s32[], f32[4]{0})",
     ),
     "scatter-sort": (
+        "UNIMPLEMENTED: Scatter with many operands is not supported",
         PYTHON + "FAILED_PRECONDITION: Unsupported number of sorted inputs: 33",
         "sort.h:47: libc++ Hardening assertion !less(a, b) failed: no strict weak ordering\n"
         "Fatal Python error: Aborted",
@@ -241,6 +246,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        PYTHON + "UNKNOWN: -:0:0: error: unknown vhlo type code: 33",
         "collective_ops_utils.cc:499 0 <= replica_id && replica_id < replica_count 1 1",
         "error: 'builtin.module' op -:16:12: error: INVALID_ARGUMENT: body and init differ",
         "Segmentation fault (core dumped)\n#0  0x00007fa1 in mlir::stablehlo::foldAdd (op=0x1)",
@@ -255,6 +261,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "FAILED_PRECONDITION: A cycle is detected while visiting instruction %x = f32[] add(%x)",
     ),
     "cpu-backend": (
+        "Thread 0 Crashed:: Dispatch queue: com.apple.main-thread\n"
+        "1   libjax_common.dylib  \t0x000000011781f204 dnnl::impl::cpu::im2col<float>() + 15",
+        "* thread #1, queue = 'a', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
+        "  * frame #0: 0x0000000104be39bb libjax.dylib`xla::cpu::Run() + 11",
         "LLVM ERROR: Cannot select: intrinsic %llvm.aarch64.neon.x",
         "#4  0x00007f12 in xla::cpu::ThunkExecutor::Execute () from libjax_common.so",
         "Fatal Python error: Segmentation fault\n"
@@ -278,6 +288,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "exiting fixed point loop.",
     ),
     "custom-call": (
+        PYTHON + "INTERNAL: XLA FFI GPU callback failed: Traceback",
         "TypeError: register_custom_call_target(): incompatible function arguments.",
         PYTHON + "INVALID_ARGUMENT: Failed to serialize StableHLO;\n\nDetailed error from MLIR: "
         "t.py:3:1: error: failed to legalize operation 'stablehlo.custom_call'",
