@@ -34,7 +34,7 @@ from app.report.program_facts import (
 )
 from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
-from app.report.views import ViewLink, view_links
+from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import counted, cut_list, legible, size_text
 from app.views.collectives_schedule import Schedule, ScheduledCollective
 
@@ -145,8 +145,7 @@ class CollectivesPlace:
             "computation": self.computation,
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value}
-        return f"{self.report}/collectives?{urlencode(kept, errors='replace')}"
+        return address_of(f"{self.report}/collectives", parts)
 
 
 def modules_with_collectives(report: Report) -> tuple[Module, ...]:

@@ -16,7 +16,7 @@ from app.report.html import page_environment, readable_modules
 from app.report.keys import KeyView
 from app.report.passes import changed_texts
 from app.report.verdict import module_labels
-from app.report.views import ViewLink, view_links
+from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import legible, numbered_pass
 from app.views.diff_panes import PaneComputation
 from app.views.diff_slices import PaneReader, visible_rows
@@ -68,8 +68,7 @@ class PanePlace:
             "from": self.start or "",
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value != ""}
-        return f"{self.report}/diff?{urlencode(kept, errors='replace')}"
+        return address_of(f"{self.report}/diff", parts)
 
 
 @dataclass(frozen=True, slots=True)

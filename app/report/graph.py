@@ -6,14 +6,13 @@ lines are paths, and the same instructions stand in a table below. Reads no bund
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from app.model.report import Module, Report
 from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
 from app.report.verdict import module_labels
-from app.report.views import ViewLink, view_links
+from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import counted, legible, numbered_pass
 from app.views.graph_view import GraphEdge, GraphNode, GraphView, NodeKind, NodeState
 from app.views.layered import BOX_HEIGHT
@@ -77,8 +76,7 @@ class GraphPlace:
             "open": self.opened,
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value not in ("", ())}
-        return f"{self.report}/graph?{urlencode(kept, doseq=True, errors='replace')}"
+        return address_of(f"{self.report}/graph", parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from app.report.lanes import event_line, lanes_view, nested_order
 from app.report.loops import loop_facts, loop_story
 from app.report.program_facts import axes_text, line_text, runs_text, sent_text
 from app.report.verdict import module_labels
-from app.report.views import ViewLink, view_links
+from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import (
     EVENT_GROUPS,
     EVENT_WORDS,
@@ -71,8 +71,7 @@ class LoopsPlace:
             "event": self.event if self.event >= 0 else "",
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value != ""}
-        return f"{self.report}/loops?{urlencode(kept, errors='replace')}"
+        return address_of(f"{self.report}/loops", parts)
 
     def diff_href(self, **changes: object) -> str:
         """The address of both texts around the rewrite, side by side."""
@@ -82,8 +81,7 @@ class LoopsPlace:
             "b": max(0, self.event),
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value != ""}
-        return f"{self.report}/diff?{urlencode(kept, errors='replace')}"
+        return address_of(f"{self.report}/diff", parts)
 
 
 @dataclass(frozen=True, slots=True)

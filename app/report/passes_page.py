@@ -26,7 +26,7 @@ from app.report.passes import (
 )
 from app.report.passes_curves import curve_panels
 from app.report.verdict import module_labels
-from app.report.views import ViewLink, view_links
+from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import (
     change_text,
     counted,
@@ -134,8 +134,7 @@ class PassesPlace:
             "all": 1 if self.all else "",
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value != ""}
-        return f"{self.report}/passes?{urlencode(kept, errors='replace')}"
+        return address_of(f"{self.report}/passes", parts)
 
 
 def passes_page(

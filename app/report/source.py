@@ -18,7 +18,7 @@ from app.report.html import page_environment
 from app.report.source_strip import neighbours_of, strips_of
 from app.report.source_views import DetailView, FileView, LineView, MadeView, SourcePage
 from app.report.verdict import module_labels
-from app.report.views import view_links
+from app.report.views import address_of, view_links
 from app.report.wording import (
     code_line,
     counted,
@@ -63,11 +63,9 @@ class SourcePlace:
             "pass": self.text,
             **changes,
         }
-        kept = {name: value for name, value in parts.items() if value not in ("", 0, None)}
-        # The first text has the position 0.
-        kept["pass"] = parts["pass"]
-        anchor = f"#L{parts['line']}" if parts["line"] else ""
-        return f"{self.report}/source?{urlencode(kept, errors='replace')}{anchor}"
+        line = parts["line"] or ""
+        anchor = f"#L{line}" if line else ""
+        return address_of(f"{self.report}/source", {**parts, "line": line}) + anchor
 
 
 def source_page(

@@ -3,8 +3,10 @@
 Knows the addresses below the report's own and the words for them; makes no page.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlencode
 
 View = Literal["report", "passes", "diff", "loops", "collectives", "source", "memory", "graph"]
 
@@ -36,3 +38,9 @@ def view_links(report: str, here: View) -> tuple[ViewLink, ...]:
     return tuple(
         ViewLink(f"{report}{path}", word, view == here) for view, (path, word) in _PATHS.items()
     )
+
+
+def address_of(page: str, query: Mapping[str, object]) -> str:
+    """The address of a page with what the query says; what is empty there is left out."""
+    kept = {name: value for name, value in query.items() if value not in ("", ())}
+    return f"{page}?{urlencode(kept, doseq=True, errors='replace')}"
