@@ -58,7 +58,7 @@ def with_dump_flags(text: str, folder: str) -> DumpFlags:
         "xla_dump_hlo_pass_re": ".*",
     }
     added = tuple(
-        f"--{name}={_quoted(value)}" for name, value in wanted.items() if name not in given
+        f"--{name}={quoted(value)}" for name, value in wanted.items() if name not in given
     )
     target = given.get("xla_dump_to", folder)
     # `-` is standard output (xla/service/dump.cc), as it stands or as an empty name.
@@ -67,7 +67,7 @@ def with_dump_flags(text: str, folder: str) -> DumpFlags:
     )
 
 
-def _quoted(value: str) -> str:
+def quoted(value: str) -> str:
     """`value` as XLA takes it whole: it splits at blanks outside of quotes.
 
     xla/parse_flags_from_env.cc, ParseArgvFromString: a value may begin with a quote, and within

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import NotFound
+from app.ingest.flags import quoted
 from app.knowledge.flag_spellings import spelt_for
 from app.knowledge.flags import flag_known_in
 from app.replay.outcome import Attempt, Ended, judge
@@ -33,7 +34,6 @@ _PLACE = re.compile(
     r"|\w*(?<!_starting)_from"
 )
 _NAME = re.compile(r"[A-Za-z0-9_]+")
-_PLAIN_VALUE = re.compile(r"[^\s\"'\\]*")
 _SCRIPT = "compile_with_jax.py"
 _TARGET = "app.replay.starting:start"
 _MOST_LOG_BYTES = 1 << 20
@@ -245,19 +245,11 @@ def slice_of(devices: int) -> str:
     return f"v5e:{rows}x{columns}"
 
 
-def _quoted(value: str) -> str:
-    """As XLA reads it from a variable as one value (xla/parse_flags_from_env.cc)."""
-    if _PLAIN_VALUE.fullmatch(value):
-        return value
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def _environ(
     tool: Toolchain, subject: Subject, flags: Mapping[str, str], folder: Path, keep: Path | None
 ) -> dict[str, str]:
     words = [
-        f"--{name}={_quoted(value)}"
+        f"--{name}={quoted(value)}"
         for name, value in flags.items()
         # A dump states all flags, and those of GPUs may have values that another release refuses.
         if subject.backend != "TPU" or not name.startswith("xla_gpu_")

@@ -3,12 +3,15 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from app.errors import LimitExceeded, UsageError
 
+_FORM_IDLE_S = 30
+_MOST_FIELDS = 20
 _LOOK_UP_S = 0.5
 _LEAST_BYTES = 4096
 """What must arrive in each span of `idle_s`, unless the body ends."""
@@ -46,6 +49,20 @@ async def body_pieces(request: Request, *, max_bytes: int, idle_s: float) -> Asy
             yield piece
     if stated is not None and received != stated:
         raise _short(received)
+
+
+async def form_fields(request: Request, *, max_bytes: int) -> dict[str, list[str]]:
+    """The fields of a small form as a browser sends it, each with its values in order.
+
+    Raises:
+        UsageError: it has too many fields (`bad_field`); else as `body_pieces`.
+    """
+    pieces = body_pieces(request, max_bytes=max_bytes, idle_s=_FORM_IDLE_S)
+    body = b"".join([piece async for piece in pieces])
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise UsageError("the form has too many fields", place="body", code="bad_field") from error
 
 
 class _Pace:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from app.store import ReportRow, Secrets, hash_of
 from app.web.callers import caller_of
 from app.web.rendering import About, Owner, Site
+from app.web.rights import may_replay
 from app.web.subpath import root
 from app.web.wire import time_text
 
@@ -53,20 +54,16 @@ def site_of(request: Request, row: ReportRow, report_id: str) -> Site:
     if not _is_theirs(request, row):
         return Site(about=about)
     here = f"{root()}/r/{report_id}"
+    settings = request.app.state.services.settings
     may_share = row.parent_key is None and bool(row.attached("bundle"))
     return Site(
         owner=Owner(
             delete_action=f"{here}/delete",
             share_page=f"{here}/share" if may_share else "",
-            replay_page=f"{here}/replay" if may_share and _may_replay(request, row) else "",
+            replay_page=f"{here}/replay" if may_share and may_replay(settings, row) else "",
         ),
         about=about,
     )
-
-
-def _may_replay(request: Request, row: ReportRow) -> bool:
-    may = request.app.state.services.settings.replay_jobs
-    return may and bool(row.attached("archive"))
 
 
 def _is_theirs(request: Request, row: ReportRow) -> bool:

@@ -7,7 +7,6 @@ is a report of its own, on the same files; a job makes it, like any other.
 import time
 from dataclasses import dataclass, replace
 from typing import Annotated
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
@@ -16,12 +15,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.errors import NotFound, UsageError
 from app.report.wording import counted
 from app.store import ReportRow
-from app.web.body import body_pieces
+from app.web.body import form_fields
 from app.web.callers import caller_of
 from app.web.intake import check_load
 from app.web.ownership import remember_owner, token_of_browser
 from app.web.rendering import Site, render
-from app.web.rights import check_right
+from app.web.rights import check_right, may_replay
 from app.web.services import Services, bundle_attachment, find_report, services_of
 from app.web.subpath import root
 
@@ -81,7 +80,7 @@ def replay_page(request: Request, report_id: str, services: InServices) -> HTMLR
 @router.post("/replay")
 async def begin(request: Request, report_id: str, services: InServices) -> Response:
     """Queue the replay and go to the report that it will be."""
-    words = await _form(request)
+    words = await form_fields(request, max_bytes=_MAX_FORM_BYTES)
     row = await run_in_threadpool(find_report, services, report_id)
     owner = caller_of(request).owner
     await run_in_threadpool(
@@ -103,12 +102,6 @@ async def begin(request: Request, report_id: str, services: InServices) -> Respo
     return response
 
 
-def may_replay(services: Services, row: ReportRow) -> bool:
-    """Whether the server compiles, and there is a dump to compile; a share has none."""
-    is_whole = row.parent_key is None and bool(row.attached("archive"))
-    return services.settings.replay_jobs and is_whole
-
-
 def _check_may(services: Services, row: ReportRow) -> None:
     if not services.settings.replay_jobs:
         raise NotFound(
@@ -116,14 +109,5 @@ def _check_may(services: Services, row: ReportRow) -> None:
             next_step="Use hloscope replay on your machine, or set HLOSCOPE_REPLAY_JOBS=true.",
         )
     bundle_attachment(row)
-    if not may_replay(services, row):
+    if not may_replay(services.settings, row):
         raise UsageError("there is no dump to compile", next_step="Send one, not its log alone.")
-
-
-async def _form(request: Request) -> dict[str, list[str]]:
-    pieces = body_pieces(request, max_bytes=_MAX_FORM_BYTES, idle_s=30)
-    body = b"".join([piece async for piece in pieces])
-    try:
-        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=20)
-    except ValueError as error:
-        raise UsageError("the form has too many fields", place="body", code="bad_field") from error

@@ -9,6 +9,7 @@ import hmac
 from starlette.requests import Request
 
 from app.errors import UsageError
+from app.settings import Settings
 from app.store import Owner, ReportRow, hash_of, is_owner_secret
 from app.web.callers import caller_of
 from app.web.services import Services
@@ -75,6 +76,12 @@ def check_right(
         f" the report's `delete_token`, or the `{OWNER_HEADER}` it was sent with.",
         code="bad_token",
     )
+
+
+def may_replay(settings: Settings, row: ReportRow) -> bool:
+    """Whether the server compiles, and there is a dump to compile; a share has none."""
+    is_whole = row.parent_key is None and bool(row.attached("archive"))
+    return settings.replay_jobs and is_whole
 
 
 def delete_report_of(

@@ -6,18 +6,16 @@ They work without a script. What they do is what `sharing.py` does over the API.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
-from urllib.parse import parse_qs
 
 import msgspec
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from app.errors import UsageError
 from app.report.redact import Preview, Replaced
 from app.report.wording import legible
 from app.store import ReportRow
-from app.web.body import body_pieces
+from app.web.body import form_fields
 from app.web.callers import caller_of
 from app.web.intake import check_load
 from app.web.ownership import remember_owner, token_of_browser
@@ -126,12 +124,7 @@ async def _own(request: Request, services: Services, report_id: str) -> ReportRo
 
 
 async def _form(request: Request) -> dict[str, str]:
-    pieces = body_pieces(request, max_bytes=_MAX_FORM_BYTES, idle_s=30)
-    body = b"".join([piece async for piece in pieces])
-    try:
-        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=20)
-    except ValueError as error:
-        raise UsageError("the form has too many fields", place="body", code="bad_field") from error
+    fields = await form_fields(request, max_bytes=_MAX_FORM_BYTES)
     return {name: values[-1] for name, values in fields.items()}
 
 
