@@ -191,6 +191,7 @@ def test_a_refusal_brings_the_form_back_as_it_was(
     expect(page.locator("[data-chosen-dump]")).to_contain_text("photo.tar.gz")
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_role("alert")).to_contain_text("This is an image.")
+    assert barriers(page) == []
     expect(page.get_by_label("XLA_FLAGS of the run")).to_have_value("--xla_x=1")
     expect(page.locator("[data-chosen-dump]")).to_contain_text("photo.tar.gz")
     page.context.close()

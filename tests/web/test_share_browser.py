@@ -43,9 +43,11 @@ def test_a_copy_is_looked_at_given_away_and_revoked(
     other.goto(link)
     other.wait_for_selector(".report-nav", timeout=REPORT_MS)
     assert leaks(other.content()) == {}
+    assert barriers(other) == []
     expect(other.locator(".about")).to_contain_text("A copy made for sharing")
     expect(other.get_by_role("complementary", name="Your report")).to_have_count(0)
     page.locator("summary", has_text="Revoke").click()
     page.get_by_role("button", name="Revoke for good").click()
     expect(page.locator("h1")).to_contain_text("deleted")
+    assert barriers(page) == []
     assert other.request.get(link).status == 404

@@ -29,10 +29,13 @@ ARGUMENTS = (
 )
 RUN = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from app.settings import Settings
 from app.web.serve import serve
 settings = Settings(data_dir=Path(sys.argv[1]), allowed_hosts="127.0.0.1,far.example")
+if sys.argv[3]:
+    settings = replace(settings, replay_jobs=True, replay_dir=Path(sys.argv[3]))
 serve(settings, port=int(sys.argv[2]))
 """
 REPORT_MS = 90_000
@@ -45,16 +48,20 @@ SCALED = {
 
 
 class Server:
-    """A server in a process of its own that can be stopped and started on the same port."""
+    """A server in a process of its own that can be stopped and started on the same port.
 
-    def __init__(self, data: Path) -> None:
+    It compiles again where it is told the folder of toolchains for that.
+    """
+
+    def __init__(self, data: Path, replay_dir: Path | None = None) -> None:
         self._data = data
+        self._replay_dir = "" if replay_dir is None else str(replay_dir)
         self._port = 0
         self.start()
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", RUN, str(self._data), str(self._port)],
+            [sys.executable, "-c", RUN, str(self._data), str(self._port), self._replay_dir],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
