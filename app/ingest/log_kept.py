@@ -5,7 +5,7 @@ all things the last ones, since a run dies at the end of its log.
 """
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,3 +35,21 @@ class Kept(Generic[T]):
     def all(self) -> list[T]:
         """What is kept: the first ones, then the last ones."""
         return [*self._first, *self._last]
+
+
+def left_out(name: str, *, repeats: int, alone: int, dropped: Mapping[str, int]) -> Iterator[str]:
+    """What was left out of the log called `name`, each as a code and a sentence.
+
+    `repeats` lines were counted only, `alone` exceptions were not read, and of what `dropped` names
+    so many were not kept.
+    """
+    if repeats:
+        yield (
+            f"log_repeats: {repeats:,} lines of {name} repeat earlier lines but for their numbers; "
+            "they are counted, not read"
+        )
+    if alone:
+        yield f"log_left_out: {alone:,} exceptions without a traceback in {name} are not read"
+    for what, count in dropped.items():
+        if count:
+            yield f"log_left_out: {count:,} {what} in {name} are not kept; the first and last are"

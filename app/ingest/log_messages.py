@@ -8,7 +8,6 @@ verbose passes say.
 import re
 import sys
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,7 +15,7 @@ from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
 from app.ingest.log_frames import TIME_IS_UP, frame_of_thread, frame_of_traceback, is_by_abort
-from app.ingest.log_kept import Kept
+from app.ingest.log_kept import Kept, left_out
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
     TEXT_CHARACTERS,
@@ -35,6 +34,7 @@ _MESSAGE_CHARACTERS = 1 << 16
 _MESSAGE_LINES = 4096
 _STACK_FRAMES = 200
 _MENTIONS = 100
+_MOST_TOLD_ALONE = 10_000  # exceptions of anybody's class without a traceback
 # No log says more than this in earnest.
 _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
@@ -100,6 +100,7 @@ class _Findings:
         default_factory=lambda: Kept[PipelinerMove](most_alike=4000, most=4000, last=8000)
     )
     mentions: int = 0
+    told_alone: int = 0
     stuck_at: int = 0
     unstuck_at: int = 0
     # Where `hloscope run` says that the time was up; what is printed then, and how it ends there.
@@ -174,7 +175,18 @@ class MessageReader:
             lines=lines,
             names=names_in(failures),
             byte_size=byte_size,
-            remarks=tuple(_remarks(self._name, found, repeats)),
+            remarks=tuple(
+                left_out(
+                    self._name,
+                    repeats=repeats,
+                    alone=max(found.told_alone - _MOST_TOLD_ALONE, 0),
+                    dropped={
+                        "failures that tell the same": found.failures.dropped,
+                        "warnings": found.warnings.dropped,
+                        "lines of passes": found.verbose.dropped + found.passes.dropped,
+                    },
+                )
+            ),
             stacks=tuple(found.stacks),
         )
 
@@ -327,11 +339,20 @@ class MessageReader:
         begun = beginning_of(line.text, is_tail=is_tail)
         if begun is None and not is_tail and self._mentions(line.text):
             begun = Beginning("log", line.text, severity="W")
-        if begun is None:
+        if begun is None or self._is_one_too_many(begun):
             return None
         message = self._message(line, begun.origin, begun.text)
         message.severity, message.exception = begun.severity, begun.exception
         return message
+
+    def _is_one_too_many(self, begun: Beginning) -> bool:
+        """Whether so many exceptions of this kind were read that one more says nothing."""
+        if begun.exception is None or begun.exception.endswith(
+            ("XlaRuntimeError", "JaxRuntimeError")
+        ):
+            return False
+        self._found.told_alone += 1
+        return self._found.told_alone > _MOST_TOLD_ALONE
 
     def _mentions(self, text: str) -> bool:
         # A program may print such lines without end; the first ones say it all.
@@ -377,20 +398,3 @@ class MessageReader:
         symbol = symbol.strip()
         if symbol and symbol != "(unknown)" and len(message.stack) < _STACK_FRAMES:
             message.stack.append(symbol[:500])
-
-
-def _remarks(name: str, found: _Findings, repeats: int) -> Iterator[str]:
-    """What was left out of a log, each as a code and a sentence."""
-    if repeats:
-        yield (
-            f"log_repeats: {repeats:,} lines of {name} repeat earlier lines but for their numbers; "
-            "they are counted, not read"
-        )
-    dropped = {
-        "failures that tell the same": found.failures.dropped,
-        "warnings": found.warnings.dropped,
-        "lines of passes": found.verbose.dropped + found.passes.dropped,
-    }
-    for what, count in dropped.items():
-        if count:
-            yield f"log_left_out: {count:,} {what} in {name} are not kept; the first and last are"
