@@ -98,7 +98,8 @@ function follow() {
 async function poll() {
   try {
     const answer = await fetch(data.poll, { headers: { accept: "application/json" } });
-    if (answer.status === 404) {
+    // Whoever had it is told that it is gone.
+    if (answer.status === 404 || answer.status === 410) {
       location.reload();
       return;
     }

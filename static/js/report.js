@@ -97,10 +97,18 @@ function foldTables() {
   }
 }
 
+/** The element that the address points to; none where it was cut within an escape. */
+function targetOfAddress() {
+  try {
+    return document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return null;
+  }
+}
+
 /** Opens the folded parts around the element that the address points to. */
 function openTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
-  const target = id ? document.getElementById(id) : null;
+  const target = targetOfAddress();
   if (!target) return;
   /** @type {Element | null} */
   let element = target;

@@ -46,6 +46,7 @@ class TextReader {
     this.data = data;
     this.section = section;
     this.asked = 0;
+    this.searched = 0;
     /** @type {Place | null} */
     this.place = null;
     this.first = 1;
@@ -67,19 +68,20 @@ class TextReader {
     return this.place && moduleAt(this.data, this.place.module);
   }
 
-  /** Goes to the line of the address, if it names one. */
+  /** Goes to the line of the address, if it names one; else what is open stays. */
   async follow() {
-    this.place = textPlace(location.hash);
-    const module = this.module;
-    if (!this.place || !module || this.place.text >= module.texts.length) return;
+    const place = textPlace(location.hash);
+    const module = place && moduleAt(this.data, place.module);
+    if (!place || !module || place.text >= module.texts.length) return;
+    this.place = place;
     this.section.hidden = false;
-    this.part("#text-of").textContent = `${module.texts[this.place.text]}, ${module.name}`;
+    this.part("#text-of").textContent = `${module.texts[place.text]}, ${module.name}`;
     this.part("#text-found").replaceChildren();
     const raw = /** @type {HTMLAnchorElement} */ (this.part("#text-raw"));
-    raw.href = `${moduleAddress(this.data, module)}/texts/${this.place.text}/raw`;
+    raw.href = `${moduleAddress(this.data, module)}/texts/${place.text}/raw`;
     const graph = /** @type {HTMLAnchorElement} */ (this.part("#text-graph"));
-    graph.href = graphAddress(this.data, module, this.place.text, this.place.line);
-    await this.load(firstLineFor(this.place.line));
+    graph.href = graphAddress(this.data, module, place.text, place.line);
+    await this.load(firstLineFor(place.line));
     // Only now is the page long enough to bring the section to the top.
     this.section.scrollIntoView();
   }
@@ -134,10 +136,13 @@ class TextReader {
     const input = this.section.querySelector("#text-search input");
     if (!place || !module || !(input instanceof HTMLInputElement) || !input.value.trim()) return;
     const list = this.part("#text-found");
+    this.searched += 1;
+    const searched = this.searched;
     const query = new URLSearchParams({ query: input.value.trim() });
     try {
       const address = `${moduleAddress(this.data, module)}/texts/${place.text}/search?${query}`;
       const found = await fetched(address);
+      if (searched !== this.searched || place !== this.place) return;
       list.replaceChildren(
         ...found.hits.map((/** @type {any} */ hit) => {
           const item = document.createElement("li");

@@ -199,6 +199,25 @@ def test_evidence_leads_to_its_line_and_the_text_can_be_searched(page: Page, add
     page.wait_for_selector("#text-lines .here:has-text('900')")
 
 
+def test_an_open_text_goes_on_when_another_part_is_gone_to(page: Page, address: str) -> None:
+    page.goto(f"{address}/crash")
+    page.locator(".evidence-number a", has_text="841").click()
+    page.wait_for_selector("#text-status:has-text('Lines 821 to 880')")
+    page.evaluate("location.hash = '#loops'")
+    page.locator("#text-later").click()
+    page.wait_for_selector("#text-status:has-text('Lines 881 to 940')", timeout=5_000)
+
+
+def test_an_address_that_is_cut_short_breaks_nothing(page: Page, address: str) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{address}/crash#50%")
+    page.wait_for_selector("#copy-markdown:visible")
+    page.evaluate("location.hash = '#50%2'")
+    page.wait_for_timeout(100)
+    assert faults == []
+
+
 def test_each_flag_to_try_is_copied_alone(page: Page, address: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/crash")
