@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from app.cli.arguments import Commands
 from app.cli.commands import COMMANDS
-from app.errors import UsageError
+from app.errors import ServerFault, UsageError
 from app.jobs.choice import broker_workers, runner_for
 from app.logs import configure
 from app.settings import Settings
@@ -55,18 +55,25 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _setting(stopping))
+    try:
+        _work(settings, stopping)
+    except StoreUnavailable as error:
+        raise ServerFault(str(error), next_step="Start the worker again when it does.") from error
+    return 0
+
+
+def _work(settings: Settings, stopping: threading.Event) -> None:
     with Store.of(settings) as store, _copies_dropped(store, stopping):
         if settings.broker_url:
             workers = broker_workers(settings)
             print(f"hloscope works for the broker, on {store_of(settings)}", flush=True)
             workers.work(stopping)
-            return 0
+            return
         runner = runner_for(store, settings)
         runner.start()
         print(f"hloscope works for the database, on {store_of(settings)}", flush=True)
         stopping.wait()
         runner.stop()
-    return 0
 
 
 def store_of(settings: Settings) -> str:

@@ -106,6 +106,15 @@ def test_it_says_what_is_wrong_with_what_it_was_given(tmp_path: Path) -> None:
         assert (process.returncode, said in output) == (2, True), output
 
 
+def test_it_says_that_its_database_does_not_answer(tmp_path: Path) -> None:
+    process = run_worker("--database=postgresql://me:s3cret@127.0.0.1:9/rows", f"--data={tmp_path}")
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 4
+    assert said == (
+        "hloscope: the database does not answer. Start the worker again when it does.\n"
+    )
+
+
 def test_it_drops_copies_of_what_was_deleted_again_and_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
