@@ -25,10 +25,11 @@ _COMPLAINS = re.compile(
     r"|out of (?:memory|range|bounds)|neither|missing|denied|no \w[^\n]{1,40} (?:available|found)"
     r"|nan|inf)\b)|[a-z]Error\b|\w\.(?:cc|cpp|cu|h):\d{1,9}:? "
 )
-# A program's own warnings are told by Python with the place in its library.
+# Warnings and information, and complaints that say what is done instead.
 _HARMLESS = re.compile(
-    r"\w*Warning: |(?i:warning\b)|(?:INFO|DEBUG)\b"
-    r"|[^\n]{0,200}(?:(?i:using|by) (?i:defaults?|fallback)\b|(?<!Error: )Unable to initialize)"
+    r"\w*Warning: |(?i:warning\b|skipp\w+|retry\w*|ignor\w+)|[^\n]{0,80}\b(?:INFO|DEBUG)\b"
+    r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
+    r"|\b(?:OK|ok|PASSED|passed)\b|(?<!Error: )Unable to initialize)"
 )
 
 
