@@ -83,10 +83,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     command = program[1:] if program[:1] == ["--"] else program
     if not command:
         raise UsageError("no program to run", next_step="hloscope run -- python train.py")
-    check_outputs(arguments.json, arguments.html)
     environ = dict(os.environ)
     given = _given_flags(environ)
-    place = _place(arguments.keep, given)
+    place = _checked_place(arguments, given)
     _announce(place)
     environ["XLA_FLAGS"] = place.flags.text
     environ.setdefault("PYTHONFAULTHANDLER", "1")
@@ -175,14 +174,26 @@ def _place(keep: str | None, given: str) -> _Place:
         root = Path(keep).absolute()
         try:
             root.mkdir(parents=True, exist_ok=True)
+            is_used = any(root.iterdir())
         except OSError as error:
-            raise UsageError(f"cannot make it: {error.strerror}", place=keep) from error
-        if any(root.iterdir()):
+            raise UsageError(f"cannot make or read it: {error.strerror}", place=keep) from error
+        if is_used:
             raise UsageError(
                 "the folder is not empty", place=keep, next_step="Name a new one for each run."
             )
     flags = with_dump_flags(given, str(root / "dump"))
     return _Place(root, root / "run.log", flags, keep is not None)
+
+
+def _checked_place(arguments: argparse.Namespace, given: str) -> _Place:
+    """The place, once it is there that the files asked for can be written: they may go into it."""
+    place = _place(arguments.keep, given)
+    try:
+        check_outputs(arguments.json, arguments.html)
+    except UsageError:
+        _discard(place)
+        raise
+    return place
 
 
 def _announce(place: _Place) -> None:

@@ -175,6 +175,14 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_start(
     assert left_behind(tmp_path) == []
 
 
+def test_outputs_may_go_into_the_folder_that_is_kept(tmp_path: Path) -> None:
+    kept = tmp_path / "run1"
+    page = kept / "report.html"
+    done = ran(tmp_path, "raise SystemExit('no good')", "--keep", str(kept), "--html", str(page))
+    assert done.code == 1
+    assert page.read_text().startswith("<!doctype html>")
+
+
 def test_an_output_that_fails_later_takes_nothing_else_away(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     page = tmp_path / "out" / "page.html"
