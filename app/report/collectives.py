@@ -123,7 +123,6 @@ class CollectivesPage:
     others: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     groups: tuple[CollectiveGroup, ...]
-    has_axes: bool
     has_times: bool
     keys: tuple[KeyView, ...]
 
@@ -213,7 +212,6 @@ def _page_of(
         ),
         notes=notes,
         groups=_groups(by_id, place.group, rows),
-        has_axes=any(item.axes for _, item in own),
         has_times=any(times_text(item) for _, item in own),
         keys=_KEYS,
     )

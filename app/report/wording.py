@@ -111,7 +111,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\[A-Za-z0-9]")
 # `module_0000.jit_train.0071.collective-optimizations.after_X.before_Y.txt`
 # xla/service/hlo_pass_pipeline.cc
 _PIPELINE_START = "pipeline-start"
-_POINT = re.compile(r"(?:before|after)_[A-Za-z_]+$")
+_POINT = re.compile(r"(?:before|after)_[A-Za-z_]+(?=(?:\.[a-z]{2,8}){0,3}$)")
 _STEP = re.compile(r"\.(\d{4,9})\.[^/]*$")
 
 
@@ -293,7 +293,7 @@ def pass_label(dump: Dump) -> str:
     if dump.after:
         return dump.after
     name = file_name(dump.file)
-    point = _POINT.search(name.rpartition(".")[0])
+    point = _POINT.search(name)
     return point[0].replace("_", " ") if point else name
 
 

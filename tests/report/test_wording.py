@@ -21,6 +21,7 @@ from app.report.wording import (
     legible,
     numbered_pass,
     operations_text,
+    pass_label,
     size_text,
     visible,
 )
@@ -158,3 +159,17 @@ def test_loops_are_told_in_the_same_words_everywhere() -> None:
         assert story in terminal.getvalue()
         assert escaped(story) in markdown
         assert story in page
+
+
+@pytest.mark.parametrize(
+    ("file", "label"),
+    [
+        ("d/module_0000.jit_f.cpu_after_optimizations.hlo.pb", "after optimizations"),
+        ("d/module_0000.jit_f.cpu_after_optimizations.hlo.pb.gz", "after optimizations"),
+        ("module_0000.jit_f.before_optimizations.txt", "before optimizations"),
+        ("module_0000.jit_f.after_a.before_b-c.txt", "module_0000.jit_f.after_a.before_b-c.txt"),
+        ("some.txt", "some.txt"),
+    ],
+)
+def test_a_text_that_no_pass_wrote_goes_by_its_point_in_the_compile(file: str, label: str) -> None:
+    assert pass_label(Dump(index=0, file=file, bytes=1)) == label
