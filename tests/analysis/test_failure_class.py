@@ -35,6 +35,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        "INVALID_ARGUMENT: Sharding annotations do not fit a tuple of 4",
         "ValueError: an output was given the sharding of {'a': 8}, which implies "
         "that the global size of its dimension 0 should be divisible by 8",
         PYTHON + "INVALID_ARGUMENT: Tile assignment dimensions are not those of the input rank",
@@ -73,6 +74,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         ABSL.format("F") + "shape.h:411] Check failed: has_layout() f32[3]",
     ),
     "algsimp-numerics": (
+        "AssertionError: jitted 0., un-jitted 1.",
         "ValueError: Found NaN in gradients under jit",
         "CPU and XLA outputs differ beyond what is tolerated\nMaximum absolute error: 2e-05",
         "E   AssertionError: \nE   Arrays are not equal\nE   nan location mismatch",
@@ -83,6 +85,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "F xla/hlo/transforms/simplifiers/algebraic_simplifier.cc:210] Check failed: user_count",
     ),
     "fusion": (
+        PYTHON + "INTERNAL: Fusion fusion.3 has 140 operands, more than a kernel takes",
         "Segmentation fault\n#3 xla::gpu::LoopFusion::EmitEntry",
         "RuntimeError: Internal: The outputs of a reduction fusion are inconsistent fusion outputs",
         "*** Check failure stack trace: ***\n    @     0x557c  absl::LogMessage::Flush()\n"
@@ -96,6 +99,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/priority_fusion.cc:77] Check failed: !ops.empty()",
     ),
     "triton-autotune": (
+        PYTHON + "INTERNAL: Autotuner could not find a backend",
         PYTHON + "INTERNAL: None of the candidate configs of the fusion compiled",
         "LLVM ERROR: Failed to compute the parent layout of a slice",
         "LLVM ERROR: mma16816 cannot be used here",
@@ -150,6 +154,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: All algorithms tried for %cudnn-conv = f32[] failed.",
     ),
     "oom-buffers": (
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 GiB for it",
         PYTHON + "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 70368744177664 bytes.",
         "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 64.00GiB "
         "(68719476736B) on device ordinal 0",
