@@ -53,6 +53,8 @@ _BARE = re.compile(
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
     r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
+    # What the pipeline adds to a verifier's complaint, which may have been cut off.
+    r"|(?:\.{3} ?)?Failed after (?:(?=\S{0,200}[\-_])[a-z][\w.\-]{1,200}|algsimp|cse|dce)\s*$"
     # Of several errors, as TensorFlow counts them.
     rf"|\s{{0,8}}\(\d{{1,4}}\) (?:{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): "
     # What MLIR says of an operation, after the place in its text.

@@ -80,7 +80,11 @@ _TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1
 _RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
 _NON_OK = re.compile(r"Non-OK-status: (?P<condition>.{1,400}?)(?:\s+[Ss]tatus: |\n|$)", re.S)
 _CONTEXT = re.compile(r"during context \[(?P<context>[^\]\n]{0,200})\]:\s?")
-_FAILED_AFTER = re.compile(r"^Failed after (?P<pass>[^\n]{1,200}?)\s*$", re.M)
+# On a line of its own, but for who joined the lines of a message.
+_FAILED_AFTER = re.compile(
+    r"^Failed after (?P<pass>[^\n]{1,200}?)\s*$|(?<=\s)Failed after (?P<joined>[\w.\-]{1,200})\s*$",
+    re.M,
+)
 _PLACE = re.compile(r"(?P<path>[\w./+\-]{1,300}\.(?:cc|h|cu|cpp)):(?P<line>\d{1,9}): ")
 _CUDNN_PLACE = re.compile(r"\bin (?P<path>[\w./+\-]{1,300}\.cc)\((?P<line>\d{1,9})\): ")
 _MEMORY = re.compile(
@@ -303,7 +307,7 @@ def _of_status(message: Message, text: str) -> CheckFailure:
         condition=condition,
         status=status,
         context=context["context"] if context else None,
-        failed_after=after["pass"] if after else None,
+        failed_after=after["pass"] or after["joined"] if after else None,
     )
 
 

@@ -35,6 +35,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        "INTERNAL: The shapes do not fit. Failed after spmd-partitioning",
+        "... Failed after spmd-partitioning",
         "INVALID_ARGUMENT: Sharding annotations do not fit a tuple of 4",
         "ValueError: an output was given the sharding of {'a': 8}, which implies "
         "that the global size of its dimension 0 should be divisible by 8",
@@ -144,6 +146,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "gpu/transforms/gemm_rewriter.cc:99] Check failed: alpha.has_value()",
     ),
     "cudnn": (
+        "in external/xla/xla/stream_executor/cuda/cuda_dnn.cc(10398): 'graph_.build(handle)'",
         "SIGSEGV in miopen::kernels[abi:cxx11]() on first convolution",
         PYTHON
         + "INTERNAL: RET_CHECK failure (xla/service/gpu/gpu_compiler.cc:627) dnn != nullptr ",
@@ -154,6 +157,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         PYTHON + "INTERNAL: All algorithms tried for %cudnn-conv = f32[] failed.",
     ),
     "oom-buffers": (
+        "BufferAssignment OOM Debugging.",
         "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 GiB for it",
         PYTHON + "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 70368744177664 bytes.",
         "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 64.00GiB "
@@ -196,6 +200,9 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "conditional_code_motion.cc:400] Check failed: branch != nullptr",
     ),
     "hang-rendezvous": (
+        "All 8 threads joined the rendezvous, however the leader has not marked it as done. It "
+        "can be deadlocked inside the rendezvous callback.",
+        "Acquire clique: devices=4:[1,2,3,5]; local_participants=4",
         PYTHON + "ABORTED: execution watchdog: the executable did not end within 30s",
         "UNAVAILABLE: failed to connect to all addresses; last error: refused",
         "Megascale detects a hang but cannot tell why.",
@@ -251,6 +258,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        "Failed after cse",
         PYTHON + "UNKNOWN: -:0:0: error: unknown vhlo type code: 33",
         "collective_ops_utils.cc:499 0 <= replica_id && replica_id < replica_count 1 1",
         "error: 'builtin.module' op -:16:12: error: INVALID_ARGUMENT: body and init differ",

@@ -570,3 +570,10 @@ def test_text_is_cut() -> None:
 def test_signature_is_stable(first: str, second: str) -> None:
     one, two = (read_log(log, name="x").failures[0].signature for log in (first, second))
     assert one == two
+
+
+def test_a_pass_that_a_pipeline_names_alone_or_within_a_line() -> None:
+    for text in ("Failed after fusion-wrapper", "INTERNAL: it is odd. Failed after fusion-wrapper"):
+        (failure,) = read_log(text + "\n", name="x").failures
+        assert (failure.kind, failure.failed_after) == ("verifier", "fusion-wrapper")
+    assert read_log("Failed after retries\n", name="x").failures == ()
