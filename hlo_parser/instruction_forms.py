@@ -113,7 +113,7 @@ def _operand_fault(instruction: Instruction, form: Opcode) -> Fault | None:
         else:
             wanted = str(form.most) if form.least == form.most else f"{form.least} to {form.most}"
         return Fault(f"{opcode} takes {wanted} operands, found {count}", opcode)
-    if opcode in {"reduce", "reduce-window"} and count % 2:
+    if _stem(instruction) in {"reduce", "reduce-window"} and count % 2:
         return Fault(f"{opcode} takes as many initial values as arrays", opcode)
     if opcode == "parameter":
         number = instruction.parameter_number
@@ -163,8 +163,13 @@ def _together_fault(instruction: Instruction) -> Fault | None:
     return None
 
 
+def _stem(instruction: Instruction) -> str:
+    """The opcode that is run, where an instruction may only start it."""
+    return instruction.opcode.removesuffix("-start")
+
+
 def _dimensions_fault(instruction: Instruction, text: str) -> str | None:
-    opcode, count = instruction.opcode, len(instruction.dimensions)
+    opcode, count = _stem(instruction), len(instruction.dimensions)
     if opcode in _ONE_DIMENSION and count != 1:
         return "dimensions takes one dimension"
     return "dimensions takes a dimension" if opcode in _DIMENSION and not count else None
@@ -172,7 +177,7 @@ def _dimensions_fault(instruction: Instruction, text: str) -> str | None:
 
 def _device_ids_fault(instruction: Instruction, text: str) -> str | None:
     attributes = instruction.attributes
-    is_held = "to_apply" in attributes and instruction.opcode != "collective-reduce"
+    is_held = "to_apply" in attributes and _stem(instruction) != "collective-reduce"
     if text == "true" and is_held and "channel_id" not in attributes:
         return "use_global_device_ids needs channel_id"
     return None
@@ -180,12 +185,12 @@ def _device_ids_fault(instruction: Instruction, text: str) -> str | None:
 
 def _algorithm_fault(instruction: Instruction, text: str) -> str | None:
     is_random = text.lower().startswith("rng_")
-    takes_random = instruction.opcode == "rng-bit-generator"
+    takes_random = _stem(instruction) == "rng-bit-generator"
     return None if is_random == takes_random else "algorithm takes another value"
 
 
 def _mode_fault(instruction: Instruction, text: str) -> str | None:
-    is_shuffle = instruction.opcode == "shuffle"
+    is_shuffle = _stem(instruction) == "shuffle"
     return None if (text == "rotate") == is_shuffle else "mode takes another value"
 
 

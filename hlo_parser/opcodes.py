@@ -42,6 +42,14 @@ _SUGAR = {"async_execution_thread", "output_to_operand_aliasing"}
 NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
 """Opcodes whose asynchronous steps are opcodes too, with shapes of their own."""
 
+_COUNTED = frozenset(
+    (
+        "reduce reduce-window scatter dynamic-slice dynamic-update-slice conditional infeed "
+        "constant parameter partition-id replica-id"
+    ).split()
+)
+"""Opcodes whose operands XLA counts in a start too; to the others an update may add some."""
+
 # Opcodes, operands (`2`, `1-3`, `2+`), attributes; `!` marks those that are required.
 _TABLE = (
     (
@@ -189,7 +197,8 @@ def form_of(opcode: str) -> Opcode | None:
         stem = opcode.removesuffix(end)
         inner = opcodes().get(stem) if opcode.endswith(end) and stem not in NATIVE else None
         if inner is not None and end == "-start":
-            return inner._replace(allowed=inner.allowed | _SUGAR)
+            least, most = inner[:2] if stem in _COUNTED else (0, None)
+            return inner._replace(least=least, most=most, allowed=inner.allowed | _SUGAR)
         if inner is not None:
             allowed = COMMON | (_SUGAR if end == "-update" else {"async_execution_thread"})
             return Opcode(1, None, allowed, frozenset())
