@@ -54,7 +54,9 @@ def sends_text(collective: Collective) -> str:
     """`48 x 2.0 MiB`: how often, and the bytes that one device sends each time."""
     runs = collective.executions
     times = "?" if runs is None else f"{runs:,}"
-    return f"{times} x {sent_text(collective)}"
+    if _only_receives(collective):
+        return f"receives {times} x"
+    return f"{times} x {size_text(collective.bytes)}"
 
 
 def sent_text(collective: Collective) -> str:

@@ -101,7 +101,7 @@ def test_what_only_receives_has_no_bytes_that_it_sends() -> None:
     one = msgspec.structs.replace(
         builders.crash_report().collectives[0], opcode="recv", bytes=0, total_bytes=0, executions=23
     )
-    assert (sends_text(one), total_text(one)) == ("23 x receives", "")
+    assert (sends_text(one), total_text(one)) == ("receives 23 x", "")
     report = msgspec.structs.replace(builders.crash_report(), collectives=(one,))
     assert collective_sums(report) == (CollectiveSum(number="1 recv", size=""),)
 
