@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
 from app.report.comparison import figure
 from app.report.comparison_sheet import Grid, Section, Sheet, grid
+from app.report.markdown import escaped
 from app.report.wording import counted, legible, place_text
 
 _COLUMNS = ("", "check", "where", "value", "baseline", "limit", "why")
@@ -93,23 +94,19 @@ def _place(place: PolicyPlace) -> tuple[str, str]:
 def policy_markdown(result: PolicyResult) -> Iterator[str]:
     """The table as Markdown, for the summary of a CI run."""
     sheet = policy_sheet(result)
-    yield f"**{sheet.badge}** {_escaped(sheet.verdict)}"
+    yield f"**{sheet.badge}** {escaped(sheet.verdict)}"
     for _, words in sheet.facts:
         yield ""
-        yield _escaped(words)
+        yield escaped(words)
     yield ""
     table = sheet.grids[0]
     yield f"| {' | '.join(table.columns)} |"
     yield f"|{'---|' * len(table.columns)}"
     for row in table.rows:
-        yield f"| {' | '.join(map(_escaped, row))} |"
+        yield f"| {' | '.join(map(escaped, row))} |"
     for section in sheet.sections:
         yield ""
-        yield f"{_escaped(section.title)}"
+        yield f"{escaped(section.title)}"
         yield ""
         for where, what in section.facts:
-            yield f"- {_escaped(where)}: {_escaped(what)}"
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~" else char for char in text)
+            yield f"- {escaped(where)}: {escaped(what)}"

@@ -256,6 +256,16 @@ def test_failures_stand_first_and_name_their_line() -> None:
     assert all(line.count("|") - line.count("\\|") == bars for line in markdown[2:7])
 
 
+def test_markdown_of_a_policy_calls_nobody_and_links_nowhere() -> None:
+    name = "@org/team #7 https://evil.example www.evil.example a&lt;b"
+    place = PolicyPlace(instruction=name, opcode="copy")
+    result = policy(PolicyRow(check=name, verdict="fail", why=name, places=(place,)))
+    text = "\n".join(policy_markdown(result))
+    assert "evil" in text
+    for active in ("@", " #7", "://", "www.", "&lt;"):
+        assert active not in text, active
+
+
 def test_a_policy_that_passes_says_so() -> None:
     optional = PolicyRow(check="x", verdict="unknown", optional=True)
     row = PolicyRow(check="x", verdict="pass")
