@@ -73,7 +73,6 @@ _TOO_LARGE = {
     "f8e3m4": 15.75,
     "f8e8m0fnu": nextafter(1.7014118346046923e38, inf),
 }
-_LEAST_SCALE = 5.877471754111438e-39
 _DIMENSION = compile_pattern(r"((?<=[\[,])(?:\d++|\?)(?=[,\]]))")
 _LAYOUT_TEXT = compile_pattern(r"\{[^{}]*+\}")
 
@@ -300,8 +299,8 @@ def _float(element_type: str, token: str) -> None:
         raise _LiteralFault(f"expected a number, found {token!r}")
     if token.lstrip("-") not in {"inf", "nan"}:
         value = float(token)
-        is_small = element_type == "f8e8m0fnu" and value < _LEAST_SCALE
-        if is_small or abs(value) >= _TOO_LARGE.get(element_type, inf) or not _is_token(token):
+        is_unscaled = element_type == "f8e8m0fnu" and value <= 0
+        if is_unscaled or abs(value) >= _TOO_LARGE.get(element_type, inf) or not _is_token(token):
             raise _LiteralFault(f"{token} is out of the range of {element_type}")
 
 
