@@ -6,9 +6,10 @@ such as more than one process may use: given by address, and the same for all.
 
 import argparse
 import logging
+import os
 import signal
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -53,8 +54,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError("a worker works at one job at least", place="--workers")
     configure(as_json=settings.log_json)
     stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _setting(stopping))
+    _set_by_signals(stopping, signal.SIGTERM, signal.SIGINT)
     try:
         _work(settings, stopping)
     except StoreUnavailable as error:
@@ -107,9 +107,25 @@ def _copies_dropped(store: Store, stopping: threading.Event) -> Generator[None]:
         thread.join()
 
 
-def _setting(event: threading.Event) -> Callable[[int, FrameType | None], None]:
-    def handle(number: int, frame: FrameType | None) -> None:
-        del number, frame
+def _set_by_signals(event: threading.Event, *numbers: int) -> None:
+    """Have a thread of its own set `event` when one of the signals comes.
+
+    The handler runs in the main thread between two of its steps, which may be those of waiting for
+    the event with its lock in hand: setting it there would wait for itself.
+    """
+    receiving, sending = os.pipe()
+    process = os.getpid()
+
+    def handle(number: int, _: FrameType | None) -> None:
+        del number
+        # A fork has the same pipe, and its end is its own matter.
+        if os.getpid() == process:
+            os.write(sending, b".")
+
+    def set_it() -> None:
+        os.read(receiving, 1)
         event.set()
 
-    return handle
+    threading.Thread(target=set_it, name="signals", daemon=True).start()
+    for number in numbers:
+        signal.signal(number, handle)

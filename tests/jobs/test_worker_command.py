@@ -131,3 +131,17 @@ def test_it_drops_copies_of_what_was_deleted_again_and_again(
         assert looks.acquire(timeout=10)
         assert looks.acquire(timeout=10)
     assert stopping.is_set()
+
+
+def test_a_signal_that_comes_while_the_event_is_locked_waits_for_nothing() -> None:
+    stopping = threading.Event()
+    before = signal.getsignal(signal.SIGUSR1)
+    worker_command._set_by_signals(stopping, signal.SIGUSR1)
+    try:
+        with stopping._cond:  # pyright: ignore[reportAttributeAccessIssue]
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.05)
+            assert not stopping.is_set()
+        assert stopping.wait(10)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
