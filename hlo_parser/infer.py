@@ -241,6 +241,8 @@ def _dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
 def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     """The sizes alone, as of a map."""
     arrays, starts = shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
+    if not arrays:
+        raise CannotInferError("a reduce takes an array and an initial value at least")
     numbers = listed(attributes, arrays[0])
     if len(set(numbers)) < len(numbers):
         raise CannotInferError("dimensions has one twice")

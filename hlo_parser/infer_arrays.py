@@ -147,6 +147,8 @@ def _batch_norm_inference(attributes: Mapping[str, str], shapes: list[Shape]) ->
 
 def _batch_norm_grad(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     operand, output = shapes[0], shapes[-1]
+    if len(shapes) < 2:
+        raise CannotInferError("batch-norm-grad takes the gradient of its output, too")
     told = _features("batch-norm-grad", attributes, shapes[:-1])
     expect_kind("batch-norm-grad", output, FLOAT)
     if not output.is_dynamic and told and output.dimensions != operand.dimensions:

@@ -1,9 +1,15 @@
 """Shapes that no text prints are those that XLA infers."""
 
+import itertools
+from contextlib import suppress
+
 import pytest
 
 from hlo_parser import Shape, parse_module, parse_proto
+from hlo_parser.infer import inferred
+from hlo_parser.infer_parts import CannotInferError
 from hlo_parser.instruction_forms import tells_shape
+from hlo_parser.opcodes import opcodes
 from parser.form_texts import FRAME, Form, forms
 from parser.oracle import Oracle
 
@@ -35,6 +41,26 @@ def test_shapes_are_those_of_xla():
             else:
                 untold.append(form.shown)
     assert len(untold) <= UNTOLD, untold
+
+
+SHAPES = ("f32[]", "f32[2]", "f32[<=2,3]", "s32[]", "bf16[1,2,3,4]", "token[]", "(f32[2])", "()")
+ATTRIBUTES: tuple[dict[str, str], ...] = (
+    {},
+    {"dimensions": "{0}", "feature_index": "0", "k": "1", "fft_type": "FFT", "fft_length": "{2}"},
+    {"dim_labels": "b0f_0io->b0f", "window": "{size=1}", "padding": "0_0_0", "slice": "{[0:1]}"},
+    {"offset_dims": "{0}", "index_vector_dim": "0", "slice_sizes": "{1}", "start_index_map": "{0}"},
+    {"lhs_contracting_dims": "{0}", "rhs_contracting_dims": "{0}", "dimensions": "{1}"},
+)
+
+
+@pytest.mark.parametrize("opcode", sorted(opcodes()))
+def test_any_operands_give_a_shape_or_none(opcode: str):
+    for count in range(1, 5):
+        some = itertools.product(SHAPES, repeat=count)
+        for shapes in itertools.islice(some, 0, None, 1 if count < 3 else 37):
+            for attributes in ATTRIBUTES:
+                with suppress(CannotInferError):
+                    inferred(opcode, attributes, [Shape(text) for text in shapes])
 
 
 @pytest.mark.parametrize(
