@@ -28,8 +28,15 @@ def lines_of(data: bytes) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
-def sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
-    """The error at the very place where reading stopped inside the stretch, if it did."""
+_MOST_STEPS = 4
+"""Stretches in stretches that are read again; each reads the bodies in it, one in another."""
+
+
+def sharpened(first: Unparsed, lines: list[str], steps: int = _MOST_STEPS) -> HloSyntaxError:
+    """The error at the very place where reading stopped inside the stretch, if it did.
+
+    What stands deeper than in so many other stretches is told at the innermost of these.
+    """
     span = first.span
     text = _text_of(span, lines)
     if text.startswith("FileNames"):
@@ -38,8 +45,8 @@ def sharpened(first: Unparsed, lines: list[str]) -> HloSyntaxError:
     if error is not None:
         return error
     gap = _first_gap(first, text)
-    if gap is not None and gap.span != span:
-        return sharpened(gap, lines)
+    if gap is not None and gap.span != span and steps:
+        return sharpened(gap, lines, steps - 1)
     line, column = span.line, span.column
     read = grammar.read_header if text.startswith("HloModule") else grammar.read_instruction
     try:

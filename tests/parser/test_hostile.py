@@ -157,6 +157,7 @@ STRICT_TEXTS: dict[str, Callable[[int], str]] = {
     "open feet in a string": lambda n: sound(
         ROOT + ', metadata={op_name="' + '}, a={{{\\"' * n + '"}'
     ),
+    "open bodies in each other": lambda n: sound(ROOT + ", calls={a = " * (n // 80)),
     "open comments in a header": lambda n: sound(ROOT).replace("m\n", f"m, a={{{'/* ' * n}}}\n", 1),
 }
 
