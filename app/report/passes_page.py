@@ -46,7 +46,7 @@ _MAX_NAMED = 5
 
 # Texts of less are held against each other before anybody notices.
 _LARGE_BYTES = 1 << 20
-_MAX_COSTLY = 6
+_MAX_COSTLY = 4
 
 _KEYS = (
     KeyView("→ ←", "next or previous text"),

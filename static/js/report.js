@@ -7,6 +7,9 @@
 
 /** @typedef {{markdown: string, thread: string, figures: object[], passes: object | null}} PageData */
 
+/** How long a button says what came of it. */
+const TOLD_MS = 2_000;
+
 /**
  * The page's data, or null where the page has none.
  * @returns {PageData | null}
@@ -69,14 +72,19 @@ function offerLink() {
   });
 }
 
-/** Flags are copied one by one, each by the button behind it, which says that it is done. */
+/** Flags are copied one by one, each by the button behind it, which says what came of it. */
 function offerFlags() {
+  const status = document.getElementById("copy-status");
   for (const button of document.querySelectorAll("button.copies")) {
     const flag = button.parentElement?.querySelector("code")?.textContent;
     if (!flag || !(button instanceof HTMLElement)) continue;
     button.hidden = false;
+    const label = button.textContent;
     button.addEventListener("click", async () => {
-      button.textContent = (await copyText(flag)) ? "Copied" : "Refused";
+      const copied = await copyText(flag);
+      button.textContent = copied ? "Copied" : "Refused";
+      if (status) status.textContent = copied ? `Copied ${flag}` : "The browser refused to copy.";
+      setTimeout(() => (button.textContent = label), TOLD_MS);
     });
   }
 }

@@ -9,7 +9,7 @@
 import { rowsAddress } from "./warming_address.js";
 
 const REST_MS = 80;
-const SETTLED_MS = 1_000;
+const SETTLED_MS = 700;
 
 /** Pairs that were asked for; the server keeps them for a while. */
 const asked = new Set();
@@ -40,16 +40,18 @@ function rested(event) {
   rest = setTimeout(() => askAlone(rowsAddress(link.href)), REST_MS);
 }
 
-/** One after the other, so that nobody else waits long for the server. */
+/** One after the other, and none while the pointer asks: nobody else waits long for the server. */
 async function askForMarked() {
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (
     document.querySelectorAll("a[data-warm]")
   );
   for (const link of links) {
+    do await new Promise((done) => setTimeout(done, SETTLED_MS));
+    while (isAsking);
     if (document.hidden) return;
     await ask(rowsAddress(link.href));
   }
 }
 
 for (const kind of ["pointerover", "focusin"]) addEventListener(kind, rested, { passive: true });
-setTimeout(askForMarked, SETTLED_MS);
+askForMarked();

@@ -225,6 +225,10 @@ def test_each_flag_to_try_is_copied_alone(page: Page, address: str) -> None:
     flag.get_by_role("button").click()
     page.wait_for_selector("#findings .copies:has-text('Copied')")
     assert page.evaluate("navigator.clipboard.readText()") == flag.locator("code").inner_text()
+    # Heard as well as seen, and ready for the next copy.
+    said = page.locator("#copy-status[role='status']").inner_text()
+    assert said == f"Copied {flag.locator('code').inner_text()}"
+    page.wait_for_selector("#findings .copies >> text=/^Copy$/")
 
 
 def test_markdown_is_copied(page: Page, address: str) -> None:
