@@ -212,9 +212,18 @@ class UploadPage {
       return;
     }
     this.form.hidden = true;
+    // What slides under the pointer is not what the second half of a double click meant.
+    this.setInert(true);
     const prepare = (/** @type {Told} */ told, /** @type {AbortSignal} */ signal) =>
       this.filledIn(told, signal);
     new Sending(this.form.action, prepare, (why) => this.comeBack(why)).start();
+  }
+
+  /** @param {boolean} isInert */
+  setInert(isInert) {
+    for (const other of document.querySelectorAll("[data-beside]")) {
+      other.toggleAttribute("inert", isInert);
+    }
   }
 
   /**
@@ -236,6 +245,7 @@ class UploadPage {
    */
   comeBack(why) {
     this.form.hidden = false;
+    this.setInert(false);
     if (why) this.tell(why);
     else one("[data-choose-archive]", HTMLButtonElement).focus();
   }

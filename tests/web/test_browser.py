@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from samples import unpack
 from web.accessible import barriers
@@ -155,6 +155,32 @@ def test_a_pasted_log_alone_is_explained_and_deleted(visit: Callable[..., Page])
     owner.locator("summary").click()
     owner.get_by_role("button", name="Delete for good").click()
     expect(page.locator("h1")).to_have_text("The report is deleted")
+
+
+def test_the_second_of_two_clicks_starts_nothing_else(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.goto("/")
+    page.get_by_label("Log of the run").fill(
+        "F0412 10:11:12.345678 4242 some_pass.cc:13] Check failed: a != b (1 vs. 1)\n"
+    )
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "GET":
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/*", hold)
+    page.get_by_role("button", name="Explain").dblclick(no_wait_after=True)
+    expect(page.get_by_role("heading", name="Sending")).to_be_visible()
+    assert page.locator("section:has(.samples)").evaluate("each => each.inert") is True
+    page.wait_for_timeout(100)
+    (only,) = held
+    only.continue_()
+    page.wait_for_url(re.compile(r"/r/[\w-]{32}$"))
+    headline(page)
+    assert "some_pass.cc" in page.locator("main").inner_text()
 
 
 def test_without_a_script_the_form_does_the_same(visit: Callable[..., Page]) -> None:
