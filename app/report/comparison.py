@@ -39,7 +39,7 @@ from app.views.comparison import ComparisonView, PartingDiff
 
 _MOST_NAMES = 8
 _MOST_SECTIONS = 20
-_OF_JAX = ("module of JAX's own", "modules of JAX's own")
+_OF_JAX = ("small module", "small modules")
 _MOST_STEPS = 4
 _MOST_BUFFERS = 12
 _MOST_LINES = 36

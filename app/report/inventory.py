@@ -14,7 +14,7 @@ from app.report.verdict import releases_text, target_text
 from app.report.wording import counted, file_name, size_text
 
 _FOLDED = {
-    "helper": ("module of JAX's own", "modules of JAX's own"),
+    "helper": ("small module", "small modules"),
     "autotuning": ("autotuning fragment", "autotuning fragments"),
 }
 

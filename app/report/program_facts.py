@@ -102,7 +102,7 @@ def line_text(collective: Collective) -> str:
 
 
 def of_the_program(report: Report, found: Sequence[_Part]) -> list[_Part]:
-    """Those that are not in a module of JAX's own, in the order given."""
+    """Those that are not in a small module, in the order given."""
     small = {module.id for module in report.modules if module.role == "helper"}
     return [each for each in found if each.module not in small]
 

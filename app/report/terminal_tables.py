@@ -168,7 +168,7 @@ def _print_input(report: Report, console: Console) -> None:
         )
     )
     roles = [module.role for module in report.modules]
-    folded = {"helper": "module of JAX's own", "autotuning": "autotuning fragment"}
+    folded = {"helper": "small module", "autotuning": "autotuning fragment"}
     for role, noun in folded.items():
         if role in roles:
             plural = noun.replace("module", "modules") if role == "helper" else ""
@@ -204,7 +204,7 @@ def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None
 
 def _print_small(count: int, noun: str, console: Console) -> None:
     if count:
-        where = "in modules of JAX's own"
+        where = "in small modules"
         console.print(_indented(Text(f"{counted(count, noun)} more {where}", style="dim"), 4))
 
 

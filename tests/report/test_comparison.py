@@ -115,7 +115,7 @@ def test_what_differs_is_told_and_what_is_equal_is_counted() -> None:
     assert [row[:4] for row in collectives.rows] == [
         ("all-gather", "while.1, while.3 in b", "1", "0")
     ]
-    assert "3 modules of JAX's own are equal." in sheet.notes
+    assert "3 small modules are equal." in sheet.notes
 
 
 def test_a_side_that_ends_early_is_held_to_no_figures_of_later_texts() -> None:
