@@ -2,10 +2,12 @@
 
 A case is a heading, a sentence, the texts of a dump (blocks `hlo FILE NAME`) or a sample
 (`sample NAME`), a log (`log`), that the run hung (an empty `hung`), that the texts come as an
-archive which ends inside the last of them (an empty `cut`), and what must come out
+archive which ends inside the last of them (an empty `cut`) or of which the header of the last one
+has a wrong byte (an empty `damaged`), and what must come out
 (`expect`, TOML): `confidence`, `culprits` as `role | instruction | line in the newest text` in
 order, `ruled_out`, `unknown`, `workarounds` (how many), `flags`, `tries` (flags of workarounds),
-`releases`, `title`, `says` (words of the message), `log_lines` (those cited). `rule = ""` expects
+`releases`, `title`, `says` (words of the message),
+`says_not` (words that it lacks), `log_lines` (those cited). `rule = ""` expects
 silence.
 Headings start with Fires, Silent or Real dump.
 """
@@ -39,6 +41,7 @@ class Case:
     flags: str = ""
     hung: bool = False
     cut: bool = False
+    damaged: bool = False
     expect: dict[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -65,7 +68,7 @@ def cases_of(path: Path) -> list[Case]:
                 case.log = body
             elif kind == "flags":
                 case.flags = body
-            elif kind in ("hung", "cut"):
+            elif kind in ("hung", "cut", "damaged"):
                 setattr(case, kind, True)
             elif kind == "expect":
                 case.expect = tomllib.loads(body)
@@ -98,19 +101,25 @@ def report_of(case: Case, folder: Path) -> Report:
         source.mkdir()
         for name, text in case.texts.items():
             (source / name).write_text(text, "utf-8")
-        source = archive_cut_short(source) if case.cut else source
+        if case.cut or case.damaged:
+            source = broken_archive(source, cut=case.cut)
     question = Question(logs=logs, flags=case.flags, hung=case.hung)
     return examine(source, Settings(), question=question, takes_foreign=True).report
 
 
-def archive_cut_short(source: Path) -> Path:
+def broken_archive(source: Path, *, cut: bool) -> Path:
     whole = source.with_suffix(".tar")
     with tarfile.open(whole, "w") as archive:
         for file in sorted(source.iterdir()):
             archive.add(file, file.name)
     with tarfile.open(whole) as archive:
         last = archive.getmembers()[-1]
-    whole.write_bytes(whole.read_bytes()[: last.offset_data + last.size // 2])
+    raw = bytearray(whole.read_bytes())
+    if cut:
+        del raw[last.offset_data + last.size // 2 :]
+    else:
+        raw[last.offset] ^= 1
+    whole.write_bytes(raw)
     return whole
 
 
@@ -152,6 +161,7 @@ def test_case(case: Case, tmp_path: Path) -> None:
         return
     assert len(found) == 1
     assert str(wanted.pop("says", "")) in found[0].message
+    assert str(wanted.pop("says_not", "\0")) not in found[0].message
     got = described(found[0], report)
     assert {key: got[key] for key in wanted} == wanted
 
