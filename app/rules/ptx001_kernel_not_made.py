@@ -72,7 +72,12 @@ def _how_much_more(facts: Facts, culprits: tuple[Named, ...]) -> tuple[str, ...]
     found = _SHARED.search(diagnosis.text) if diagnosis is not None else None
     if found is None:
         return ()
-    wants, has = (int(number, 0) for number in filter(None, found.groups()))
+    wants, has = (
+        int(number, 16 if number.startswith("0x") else 10)
+        for number in filter(None, found.groups())
+    )
+    if not 0 < has < wants:
+        return ()
     return (
         f"It wants {bytes_in_words(wants)} where {bytes_in_words(has)} are there, "
         f"{part_in_words(wants, has)} of that.",
