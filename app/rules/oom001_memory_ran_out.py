@@ -40,11 +40,13 @@ from app.rules.telling import Story, Try, class_rule, diagnosis_of
 
 _CLASS = "oom-buffers"
 # xla/hlo/transforms/simplifiers/hlo_rematerialization.cc, what is left to take; then what the
-# allocators of xla/pjrt and tsl/framework/bfc_allocator.cc were asked for.
+# allocators of xla/pjrt, tsl/framework/bfc_allocator.cc and xla/stream_executor were asked for:
+# `allocate 7 bytes`, `allocate 2.20GiB (2362232012 bytes)`, newer ones without the brackets.
 _WANTED = re.compile(
     r"only reduced to [^\n(]{1,40}\((?P<left>\d{1,18}) bytes\)"
-    r"|allocat(?:e|ing) (?P<bytes>\d{1,18}) bytes|iB \((?P<in_brackets>\d{1,18})B\)"
-    r"|\(rounded to (?P<rounded>\d{1,18})\)"
+    r"|allocat(?:e|ing) (?:[\d.]{1,20}[KMGT]?i?B \()?(?P<bytes>\d{1,18}) ?(?:bytes|B\))"
+    r"|iB \((?P<in_brackets>\d{1,18})B\)|\(rounded to (?P<rounded>\d{1,18})\)"
+    r"|allocat(?:e|ing) (?P<size>\d{1,9}(?:\.\d{1,9})?)(?P<unit>[KMGT])iB"
 )
 
 
@@ -80,7 +82,11 @@ def _has(facts: Facts) -> int | None:
 
 def _wanted(diagnosis: Diagnosis) -> int | None:
     found = _WANTED.search(diagnosis.text)
-    return int(next(filter(None, found.groups()))) if found else None
+    if found is None:
+        return None
+    if unit := found["unit"]:
+        return round(float(found["size"]) * 1024 ** ("KMGT".index(unit) + 1))
+    return int(next(filter(None, found.groups())))
 
 
 _LESS = (
