@@ -228,7 +228,10 @@ def _facts(collectives: Sequence[Collective], *, scheduled: bool) -> tuple[tuple
         ("Exposed", f"{kinds.count('exposed'):,}"),
         ("Synchronous", f"{kinds.count('sync'):,}"),
         ("No schedule known", f"{kinds.count('unknown'):,}" if "unknown" in kinds else ""),
-        ("Exposed, each once", micros_text(sum(w.exposed_us or 0 for w in timed)) if timed else ""),
+        (
+            "Exposed, each once" + (", the synchronous aside" if kinds.count("sync") else ""),
+            micros_text(sum(w.exposed_us or 0 for w in timed)) if timed else "",
+        ),
         ("Times by the peaks of", legible(_device(timed))),
     )
     return tuple((label, value) for label, value in facts if value and value != "0")
@@ -288,6 +291,9 @@ def _summary(items: Sequence[Collective]) -> str:
         f"{size_text(sum(item.bytes for item in items))} when each runs once",
     ]
     parts += [f"{micros_text(sum(exposed))} exposed"] if exposed else []
+    # Nothing runs beside them: what they take is not among what asynchronous ones leave exposed.
+    waited = sum(not item.is_async for item in items) if exposed else 0
+    parts += [f"and all of {waited:,} synchronous"] if waited else []
     return ", ".join(parts)
 
 

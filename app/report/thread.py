@@ -17,6 +17,7 @@ from app.report.verdict import (
     culprit_text,
     died_in,
     last_text,
+    last_text_label,
     main_module,
     ranked_findings,
     releases_text,
@@ -95,7 +96,7 @@ def _state(report: Report) -> str:
         if report.failure.file and report.failure.line:
             facts.append(("At", f"{file_name(report.failure.file)}:{report.failure.line}"))
     if last := last_text(report):
-        facts.append(("Last text written", last))
+        facts.append((last_text_label(report), last))
     module = main_module(report)
     if module is not None:
         facts.append(("Module", f"{module.name}, {len(module.dumps)} texts"))

@@ -165,7 +165,7 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
         facts.append(("Program", f"{module.name}, {counted(len(module.dumps), 'text')}"))
     last = last_text(report)
     if last:
-        facts.append(("Last text written", last))
+        facts.append((last_text_label(report), last))
     environment = report.environment
     if environment.jaxlib.releases:
         facts.append(("jaxlib", releases_text(environment.jaxlib.releases)))
@@ -197,9 +197,23 @@ def _figures(report: Report, module: Module | None) -> tuple[tuple[str, str], ..
     )
 
 
+# What is said of a file or archive by the code of what was left out of it (app/ingest).
+_BROKEN = {
+    "truncated": "breaks off",
+    "bad_header": "is damaged",
+    "bad_crc": "is damaged",
+    "bad_data": "is damaged",
+}
+
+
+def last_text_label(report: Report) -> str:
+    """What `last_text` is: of a broken input there may have been later ones."""
+    return "Last text read" if cut_text(report) else "Last text written"
+
+
 def cut_text(report: Report) -> str:
     """`the archive breaks off: 41 texts read`; "" for an input that is whole."""
-    cut = [skipped for skipped in report.coverage.skipped if skipped.code == "truncated"]
+    cut = [skipped for skipped in report.coverage.skipped if skipped.code in _BROKEN]
     if not cut:
         return ""
     whole = any(
@@ -208,7 +222,7 @@ def cut_text(report: Report) -> str:
     )
     read = sum(len(module.dumps) for module in report.modules)
     what = "the archive" if whole else "a file"
-    return f"{what} breaks off: {counted(read, 'text')} read"
+    return f"{what} {_BROKEN[cut[0].code]}: {counted(read, 'text')} read"
 
 
 def _culprit_facts(report: Report, finding: Finding) -> list[tuple[str, str]]:

@@ -90,23 +90,34 @@ def test_without_a_schedule_no_collective_is_called_synchronous() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason", "words"),
+    ("name", "code", "reason", "words"),
     [
-        ("dump.tar.gz", "the compressed data breaks off", "the archive breaks off"),
-        ("a.txt", "the archive breaks off inside a member", "the archive breaks off"),
-        ("a.txt.gz", "the compressed data breaks off", "a file breaks off"),
+        (
+            "dump.tar.gz",
+            "truncated",
+            "the compressed data breaks off",
+            "the archive breaks off",
+        ),
+        ("a.txt", "truncated", "the archive breaks off inside a member", "the archive breaks off"),
+        ("a.txt.gz", "truncated", "the compressed data breaks off", "a file breaks off"),
+        ("dump.tar.gz", "bad_header", "a header has a wrong checksum", "the archive is damaged"),
+        ("a.txt", "bad_crc", "the member's checksum is wrong", "a file is damaged"),
     ],
 )
-def test_an_input_that_breaks_off_says_so_first(name: str, reason: str, words: str) -> None:
+def test_an_input_that_is_broken_says_so_first(
+    name: str, code: str, reason: str, words: str
+) -> None:
     whole = builders.crash_report()
     cut = msgspec.structs.replace(
         whole,
         input=msgspec.structs.replace(whole.input, name="dump.tar.gz"),
-        coverage=Coverage(skipped=(Skipped(name=name, code="truncated", reason=reason),)),
+        coverage=Coverage(skipped=(Skipped(name=name, code=code, reason=reason),)),
     )
     texts = sum(len(module.dumps) for module in whole.modules)
     assert verdict_of(cut).facts[0] == ("Dump", f"{words}: {texts} texts read")
     assert "Dump" not in dict(verdict_of(whole).facts)
+    assert "Last text written" in dict(verdict_of(whole).facts)
+    assert "Last text read" in dict(verdict_of(cut).facts)
 
 
 def test_what_a_rule_puts_before_all_flags_is_the_first_step() -> None:
