@@ -16,6 +16,7 @@ from hlo_parser.infer_parts import (
     ANY,
     COMPLEX,
     FLOAT,
+    INT,
     NUMBERS,
     PARTS,
     CannotInferError,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 RootShape = Callable[[str], str]
 """The shape of a computation's root by the computation's name; empty when not known."""
 
-_INT = frozenset(("int",))
 _BITS = frozenset(("pred", "int"))
 _TRANSCENDENTAL = (
     "acos acosh asin asinh atanh cbrt cosh cosine exponential exponential-minus-one log "
@@ -49,7 +49,7 @@ _UNARY = {
     **dict.fromkeys(_TRANSCENDENTAL.split(), frozenset(("float", "complex"))),
     **dict.fromkeys("ceil erf floor round-nearest-afz round-nearest-even".split(), FLOAT),
     **dict.fromkeys("abs negate sign".split(), NUMBERS),
-    **dict.fromkeys("count-leading-zeros popcnt".split(), _INT),
+    **dict.fromkeys("count-leading-zeros popcnt".split(), INT),
     "not": _BITS,
     "is-finite": FLOAT,
 }
@@ -244,7 +244,8 @@ def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     if not arrays:
         raise CannotInferError("a reduce takes an array and an initial value at least")
     numbers = listed(attributes, arrays[0])
-    if len(set(numbers)) < len(numbers):
+    gone = set(numbers)
+    if len(gone) < len(numbers):
         raise CannotInferError("dimensions has one twice")
     if any(shape.kind != "array" or shape.dimensions for shape in starts):
         raise CannotInferError("the initial values of a reduce are scalars")
@@ -252,7 +253,7 @@ def _reduce(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
         return ""
     if len({shape.dimensions for shape in arrays}) > 1:
         raise CannotInferError("the arrays of a reduce have one size")
-    kept = tuple(s for number, s in enumerate(arrays[0].dimensions) if number not in numbers)
+    kept = tuple(s for number, s in enumerate(arrays[0].dimensions) if number not in gone)
     told = [array(shape.element_type, kept) for shape in starts]
     return one_or_tuple(told)
 
@@ -263,12 +264,6 @@ def _together(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     if len(sizes) > 1 and not any(shape.is_dynamic for shape in shapes):
         raise CannotInferError("the arrays of a sort have one size")
     told = [shape.without_layout for shape in shapes]
-    return one_or_tuple(told)
-
-
-def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    expect_kind("scatter by indices", shapes[len(shapes) // 2], _INT)
-    told = [shape.without_layout for shape in shapes[: len(shapes) // 2]]
     return one_or_tuple(told)
 
 
@@ -341,11 +336,15 @@ def _map(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
         expect_kind("map", shape, ANY)
     if any(shape.is_dynamic for shape in shapes):
         return ""
-    largest = max(shapes, key=lambda shape: len(shape.dimensions))
-    for shape in shapes:
-        is_scalar = not shape.dimensions and shape.element_type == largest.element_type
-        if shape.dimensions != largest.dimensions and not is_scalar:
+    largest = shapes[0]
+    # XLA looks at one after the other: scalars before the first array may differ in type.
+    for shape in shapes[1:]:
+        if shape.dimensions == largest.dimensions:
+            continue
+        is_of_type = same_precision_aside(shape.element_type, largest.element_type)
+        if not is_of_type or (shape.dimensions and largest.dimensions):
             raise CannotInferError("the operands of a map have one size")
+        largest = shape if shape.dimensions else largest
     numbers = list(ints_from_text(attributes.get("dimensions", "")))
     if numbers != list(range(len(largest.dimensions))):
         raise CannotInferError("a map is over all dimensions, in order")
@@ -378,7 +377,6 @@ _RULES: dict[str, Rule] = {
     "get-dimension-size": _dimension_size,
     "reduce": _reduce,
     "sort": _together,
-    "scatter": _scatter,
     "concatenate": _concatenate,
     "cholesky": _square,
     "dot": _dot,

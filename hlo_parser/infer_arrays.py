@@ -1,17 +1,20 @@
-"""Result shapes of what transforms, gathers, normalizes or solves.
+"""Result shapes of what transforms, gathers, scatters, normalizes or solves.
 
 Given attributes and operand shapes, gives the text of the result's shape as
-`xla/service/shape_inference.cc` infers it (InferFftShape, InferGatherShape, InferBatchNorm*Shape,
-InferTopK, InferTriangularSolveShape), and an empty one where a size is not static.
+`xla/service/shape_inference.cc` infers it (InferFftShape, InferGatherShape, InferScatterShape,
+InferBatchNorm*Shape, InferTopK, InferTriangularSolveShape), and an empty one where a size is not
+static.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser.infer_parts import (
     COMPLEX,
     FLOAT,
+    INT,
     NUMBERS,
     PARTS,
     CannotInferError,
@@ -19,7 +22,7 @@ from hlo_parser.infer_parts import (
     expect_array,
     expect_kind,
     kind_of,
-    listed,
+    one_or_tuple,
 )
 from hlo_parser.values import int_from_text, ints_from_text
 
@@ -30,6 +33,22 @@ if TYPE_CHECKING:
     from hlo_parser.shapes import Shape
 
 
+# Dimensions of the slices, those left out of them, those that indices stand for, and those that
+# run along with the indices', which the last one lists.
+_GATHER = (
+    "offset_dims",
+    "collapsed_slice_dims",
+    "start_index_map",
+    "operand_batching_dims",
+    "start_indices_batching_dims",
+)
+_SCATTER = (
+    "update_window_dims",
+    "inserted_window_dims",
+    "scatter_dims_to_operand_dims",
+    "input_batching_dims",
+    "scatter_indices_batching_dims",
+)
 _TRANSPOSED = frozenset(("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
 
 
@@ -38,6 +57,7 @@ def array_rules() -> dict[str, Rule]:
     return {
         "fft": _fft,
         "gather": _gather,
+        "scatter": _scatter,
         "batch-norm-training": _batch_norm_training,
         "batch-norm-inference": _batch_norm_inference,
         "batch-norm-grad": _batch_norm_grad,
@@ -72,45 +92,118 @@ def _fft(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     return array(types[shape.element_type], (*kept, *lengths[:-1], last))
 
 
-def _gather(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    operand, indices = shapes[0], shapes[-1]
-    expect_array("gather", operand)
-    expect_kind("gather by indices", indices, frozenset(("int",)))
-    if operand.is_dynamic or indices.is_dynamic:
-        return ""
-    at = int_from_text(attributes.get("index_vector_dim", ""))
+class _Slices(NamedTuple):
+    """Where the slices lie that a gather takes or a scatter changes.
+
+    `window` are their dimensions in what is taken, or in the updates, and `outer` the sizes of all
+    others there. `dropped` and `batched` are dimensions of the operand that the slices leave out.
+    """
+
+    window: tuple[int, ...]
+    outer: tuple[int, ...]
+    dropped: tuple[int, ...]
+    batched: tuple[int, ...]
+
+
+def _slices(
+    attributes: Mapping[str, str], operand: Shape, indices: Shape, keys: tuple[str, ...]
+) -> _Slices:
+    """As the attributes of these keys say; gathers and scatters are held to the same.
+
+    Source: shape_inference.cc, ValidateGatherDimensionNumbers, ValidateScatterDimensionNumbers.
+    """
+    window_key, dropped_key, mapped_key, batched_key, start_key = keys
+    rank, at = len(operand.dimensions), int_from_text(attributes.get("index_vector_dim", ""))
     if at is None or not 0 <= at <= len(indices.dimensions):
         raise CannotInferError(f"{indices.without_layout} has no dimension {at}")
     starts = (*indices.dimensions, 1) if at == len(indices.dimensions) else indices.dimensions
+    outer = (*starts[:at], *starts[at + 1 :])
+    window = ints_from_text(attributes.get(window_key, ""))
+    _once(attributes, window_key, len(window) + len(outer), in_order=True)
+    dropped = _once(attributes, dropped_key, rank, in_order=True)
+    mapped = _once(attributes, mapped_key, rank)
+    batched = _once(attributes, batched_key, rank, in_order=True)
+    if len(batched) != len(_once(attributes, start_key, len(starts))):
+        raise CannotInferError(f"{batched_key} and {start_key} are as many")
+    if starts[at] not in (len(mapped), -1):
+        raise CannotInferError(
+            f"{mapped_key} are as many as the indices have numbers, {starts[at]}"
+        )
+    # XLA counts what is in both twice.
+    if len(window) + len(dropped) + len(batched) != rank:
+        raise CannotInferError(f"{window_key} are not all that is left of {rank} dimensions")
+    return _Slices(window, outer, dropped, batched)
+
+
+def _once(
+    attributes: Mapping[str, str], key: str, rank: int, *, in_order: bool = False
+) -> tuple[int, ...]:
+    """The dimensions that an attribute lists, each of them one of `rank` and listed once."""
+    numbers = ints_from_text(attributes.get(key, ""))
+    found = sorted(set(numbers))
+    is_listed = found == (list(numbers) if in_order else sorted(numbers))
+    if not is_listed or any(not 0 <= number < rank for number in found):
+        order = ", in order" if in_order else ""
+        raise CannotInferError(f"{key} are each once some of {rank} dimensions{order}")
+    return numbers
+
+
+def _gather(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    operand, indices = shapes[0], shapes[-1]
+    expect_array("gather", operand)
+    expect_kind("gather by indices", indices, INT)
+    where = _slices(attributes, operand, indices, _GATHER)
+    if operand.is_dynamic or indices.is_dynamic:
+        return ""
     slices = ints_from_text(attributes.get("slice_sizes", ""))
-    offsets = ints_from_text(attributes.get("offset_dims", ""))
-    dropped = {
-        *_ordered(attributes, operand, "collapsed_slice_dims"),
-        *_ordered(attributes, operand, "operand_batching_dims"),
-    }
-    mapped = listed(attributes, operand, "start_index_map")
-    rank = len(offsets) + len(starts) - 1
-    fits_result = list(offsets) == sorted(set(offsets)) and all(0 <= n < rank for n in offsets)
-    if not fits_result or len(set(mapped)) != len(mapped) or len(mapped) != starts[at]:
-        raise CannotInferError("the dimensions of a gather are each used once")
-    fits_operand = len(slices) == len(operand.dimensions) == len(offsets) + len(dropped)
-    if not fits_operand or any(
+    window, dropped = set(where.window), {*where.dropped, *where.batched}
+    if len(slices) != len(operand.dimensions) or any(
         not 0 <= size <= (min(whole, 1) if number in dropped else whole)
         for number, (size, whole) in enumerate(zip(slices, operand.dimensions, strict=True))
     ):
         raise CannotInferError(f"slices of {slices} of {operand.without_layout}")
     kept = iter(size for number, size in enumerate(slices) if number not in dropped)
-    outer = iter(size for number, size in enumerate(starts) if number != at)
-    sizes = tuple(next(kept) if number in offsets else next(outer) for number in range(rank))
+    outer = iter(where.outer)
+    rank = len(window) + len(where.outer)
+    sizes = tuple(next(kept) if number in window else next(outer) for number in range(rank))
     return array(operand.element_type, sizes)
 
 
-def _ordered(attributes: Mapping[str, str], shape: Shape, key: str) -> list[int]:
-    """The dimensions an attribute lists, which stand in order."""
-    numbers = listed(attributes, shape, key)
-    if numbers != sorted(set(numbers)):
-        raise CannotInferError(f"{key} are in order, each once")
-    return numbers
+def _scatter(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
+    half = len(shapes) // 2
+    indices, arrays = shapes[half], shapes[:half]
+    expect_kind("scatter by indices", indices, INT)
+    if not arrays or len(shapes) != 2 * half + 1:
+        raise CannotInferError("scatter takes as many updates as arrays, and the indices")
+    for operand, updates in zip(arrays, shapes[half + 1 :], strict=True):
+        expect_array("scatter", operand)
+        expect_array("scatter by updates", updates)
+        if not _are_updates(updates, operand, _slices(attributes, operand, indices, _SCATTER)):
+            raise CannotInferError(
+                f"scatter of {updates.without_layout} into {operand.without_layout}"
+                f" at {indices.without_layout}"
+            )
+    return one_or_tuple([shape.without_layout for shape in arrays])
+
+
+def _are_updates(updates: Shape, operand: Shape, slices: _Slices) -> bool:
+    """Whether the slices are no larger than the operand, and there are as many as indices.
+
+    What is not bounded, -1, is not judged.
+    """
+    sizes, window, dropped = updates.dimensions, set(slices.window), set(slices.dropped)
+    if len(sizes) != len(window) + len(slices.outer):
+        return False
+    # XLA passes over both in order: from a batched one on that is dropped, too, none is left out.
+    left_out = dropped.union(takewhile(lambda number: number not in dropped, slices.batched))
+    most = [size for number, size in enumerate(operand.dimensions) if number not in left_out]
+    taken = [sizes[number] for number in slices.window]
+    others = [size for number, size in enumerate(sizes) if number not in window]
+    return all(
+        size <= whole or whole == -1 for size, whole in zip(taken, most, strict=False)
+    ) and all(
+        one == other or -1 in (one, other) for one, other in zip(others, slices.outer, strict=True)
+    )
 
 
 def _features(opcode: str, attributes: Mapping[str, str], shapes: list[Shape]) -> str:

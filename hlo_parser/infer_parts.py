@@ -24,6 +24,7 @@ class CannotInferError(Exception):
 NUMBERS: Final = frozenset(("int", "float", "complex"))
 ANY: Final = NUMBERS | {"pred"}
 FLOAT: Final = frozenset(("float",))
+INT: Final = frozenset(("int",))
 PARTS: Final = {"c64": "f32", "c128": "f64"}
 """The type of the two parts of a complex number."""
 COMPLEX: Final = {"f32": "c64", "f64": "c128"}

@@ -32,6 +32,14 @@ def before_entry(text: str) -> str:
     return f"HloModule m\n\n{text}\nENTRY e {{\n  ROOT r = f32[] constant(0)\n}}\n\n"
 
 
+def ones(count: int) -> str:
+    return ",".join(["1"] * count)
+
+
+def numbers(count: int) -> str:
+    return ",".join(map(str, range(count)))
+
+
 TEXTS: dict[str, Callable[[int], str]] = {
     "million-element literal": lambda n: body(f"c = f32[{n}] constant({{{'1.5, ' * n}}})"),
     "literal in rows": lambda n: body(f"c = f32[{n},2] constant({{\n{'    {1, 2},' * n}\n  }})"),
@@ -49,6 +57,22 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "deep shape": lambda n: body("c = " + "(" * n + "f32[]" + ")" * n + " add(r)"),
     "wide shape": lambda n: body("c = (" + ", ".join(["f32[2]{0:T(8)}"] * n) + ") add(r)"),
     "dimensions": lambda n: body("c = f32[" + ",".join(["9"] * n) + "] add(r)"),
+    "dimensions that are reduced": lambda n: body(
+        f"a = f32[{ones(n)}] parameter(0)",
+        "z = f32[] parameter(1)",
+        f"b = reduce(a, z), dimensions={{{numbers(n)}}}",
+    ),
+    "dimensions that are gathered": lambda n: body(
+        f"a = f32[{ones(n)}] parameter(0)",
+        "i = s32[0] parameter(1)",
+        f"b = gather(a, i), offset_dims={{{numbers(n)}}}, slice_sizes={{{ones(n)}}}, "
+        "index_vector_dim=0",
+    ),
+    "dimensions that are scattered": lambda n: body(
+        f"a = f32[{ones(n)}] parameter(0)",
+        "i = s32[0] parameter(1)",
+        f"b = scatter(a, i, a), update_window_dims={{{numbers(n)}}}, index_vector_dim=0",
+    ),
     "deep configuration": lambda n: body(
         "c = f32[] add(r), backend_config=" + '{"a":' * n + "}" * n
     ),
