@@ -315,7 +315,7 @@ def _data_of(view: PassView) -> dict[str, object]:
     """What the script shows of a pass when it is chosen."""
     facts = (
         ("Instructions", f"{view.instructions} ({view.change or 'as before'})"),
-        ("Computations", f"{view.computations}, {view.changed} of them new"),
+        ("Computations", f"{view.computations}, {view.changed} of them new or changed"),
         ("Collectives", view.collectives),
         ("Bytes sent in a run", view.sent),
         ("Operations in a run", view.flops),

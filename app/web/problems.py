@@ -178,7 +178,7 @@ def response_to(scope: Scope, error: Exception) -> Response:
             )
             return problem_response(scope, 503, problem)
         case RequestValidationError():
-            return problem_response(scope, 422, _from_validation(error))
+            return problem_response(scope, 422, _from_validation(scope, error))
         case HTTPException():
             return _from_framework(scope, error)
         case _:
@@ -209,11 +209,17 @@ async def _had(request: Request, report_id: str) -> bool:
     return False
 
 
-def _from_validation(error: RequestValidationError) -> Problem:
+def _from_validation(scope: Scope, error: RequestValidationError) -> Problem:
     first = cast("Mapping[str, object]", error.errors()[0])
-    where = ".".join(str(part) for part in cast("tuple[object, ...]", first["loc"]))
+    loc = [str(part) for part in cast("tuple[object, ...]", first["loc"])]
     # The value itself is not repeated: it may be anything, and is the client's own.
-    return Problem("invalid", str(first["msg"]), "See /api for what this address takes.", where)
+    message, hint = str(first["msg"]), "See /api for what this address takes."
+    if "/r/" in str(scope["path"]) and "/api/" not in str(scope["path"]):
+        # Of a page the reader followed a link, or cut or typed one.
+        told = "does not say which" if first["type"] == "missing" else "says in an odd way which"
+        message = f"the address {told} {loc[-1]} is meant"
+        hint = "Open the report again, up to its id in the address, and go on from there."
+    return Problem("invalid", message, hint, ".".join(loc))
 
 
 def _from_framework(scope: Scope, error: HTTPException) -> Response:
