@@ -37,6 +37,28 @@ class Kept(Generic[T]):
         return [*self._first, *self._last]
 
 
+class Deferred(Generic[T]):
+    """Things so many that, after the first `most`, only the `last` ones are worth the work."""
+
+    def __init__(self, most: int, *, last: int) -> None:
+        self._first = most
+        self._count = 0
+        self.last: deque[T] = deque(maxlen=last)
+
+    @property
+    def dropped(self) -> int:
+        """How many were put off and are not among the last ones."""
+        return max(self._count - self._first - len(self.last), 0)
+
+    def puts_off(self, thing: T) -> bool:
+        """Whether a thing is for later, if it is for anything; False for the first ones."""
+        self._count += 1
+        if self._count <= self._first:
+            return False
+        self.last.append(thing)
+        return True
+
+
 def left_out(name: str, *, repeats: int, alone: int, dropped: Mapping[str, int]) -> Iterator[str]:
     """What was left out of the log called `name`, each as a code and a sentence.
 

@@ -15,7 +15,7 @@ from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
 from app.ingest.log_frames import TIME_IS_UP, frame_of_thread, frame_of_traceback, is_by_abort
-from app.ingest.log_kept import Kept, left_out
+from app.ingest.log_kept import Deferred, Kept, left_out
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
     TEXT_CHARACTERS,
@@ -34,7 +34,6 @@ _MESSAGE_CHARACTERS = 1 << 16
 _MESSAGE_LINES = 4096
 _STACK_FRAMES = 200
 _MENTIONS = 100
-_MOST_TOLD_ALONE = 10_000  # exceptions of anybody's class without a traceback
 # No log says more than this in earnest.
 _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
@@ -100,7 +99,7 @@ class _Findings:
         default_factory=lambda: Kept[PipelinerMove](most_alike=4000, most=4000, last=8000)
     )
     mentions: int = 0
-    told_alone: int = 0
+    alone: Deferred[Message] = field(default_factory=lambda: Deferred[Message](10_000, last=100))
     stuck_at: int = 0
     unstuck_at: int = 0
     # Where `hloscope run` says that the time was up; what is printed then, and how it ends there.
@@ -161,6 +160,8 @@ class MessageReader:
         """
         self.end_messages()
         found = self._found
+        for message in found.alone.last:
+            self._judge(message)
         stated = sorted(found.failures.all(), key=lambda failure: failure.line_number)
         failures = fold(stated, unstuck_at=found.unstuck_at)
         told = [*found.warnings.all(), *found.verbose.all()]
@@ -179,7 +180,7 @@ class MessageReader:
                 left_out(
                     self._name,
                     repeats=repeats,
-                    alone=max(found.told_alone - _MOST_TOLD_ALONE, 0),
+                    alone=found.alone.dropped,
                     dropped={
                         "failures that tell the same": found.failures.dropped,
                         "warnings": found.warnings.dropped,
@@ -251,16 +252,22 @@ class MessageReader:
             return
         if message.severity == "I" and message.origin == "log" and not may_speak_of_waiting(text):
             self._take_down(message, is_told=stream.is_told)
+        elif message.is_told_alone and self._found.alone.puts_off(message):
             return
+        elif not self._judge(message) and message.origin == "log":
+            self._take_down(message, is_told=stream.is_told)
+
+    def _judge(self, message: Message) -> bool:
+        """Take down the failure that a message states; whether it states one."""
         failure = failure_of(message)
+        text = message.lines[0]
         if is_unstuck(text):
-            self._found.unstuck_at = message.number
+            self._found.unstuck_at = max(message.number, self._found.unstuck_at)
         elif is_stuck(text):
-            self._found.stuck_at = message.number
+            self._found.stuck_at = max(message.number, self._found.stuck_at)
         if failure is not None:
             self._found.failures.add(failure.signature, failure)
-        elif message.origin == "log":
-            self._take_down(message, is_told=stream.is_told)
+        return failure is not None
 
     def _end_old_messages(self, number: int) -> None:
         if number < self._oldest + _MESSAGE_LINES:
@@ -339,20 +346,11 @@ class MessageReader:
         begun = beginning_of(line.text, is_tail=is_tail)
         if begun is None and not is_tail and self._mentions(line.text):
             begun = Beginning("log", line.text, severity="W")
-        if begun is None or self._is_one_too_many(begun):
+        if begun is None:
             return None
         message = self._message(line, begun.origin, begun.text)
         message.severity, message.exception = begun.severity, begun.exception
         return message
-
-    def _is_one_too_many(self, begun: Beginning) -> bool:
-        """Whether so many exceptions of this kind were read that one more says nothing."""
-        if begun.exception is None or begun.exception.endswith(
-            ("XlaRuntimeError", "JaxRuntimeError")
-        ):
-            return False
-        self._found.told_alone += 1
-        return self._found.told_alone > _MOST_TOLD_ALONE
 
     def _mentions(self, text: str) -> bool:
         # A program may print such lines without end; the first ones say it all.

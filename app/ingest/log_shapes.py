@@ -55,6 +55,12 @@ class Message:
         more = takewhile(lambda line: not line.strip() or line[0].isspace(), rest)
         return "\n".join((first, *more)).strip()
 
+    @property
+    def is_told_alone(self) -> bool:
+        """An exception of anybody's class, XLA's aside, without a traceback."""
+        own = ("XlaRuntimeError", "JaxRuntimeError")
+        return self.exception not in (None, *own) and not self.frames
+
 
 STATUS_CODES = (
     "CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS "

@@ -33,7 +33,10 @@ def test_what_is_kept_has_bounds(kind: str) -> None:
     logs = [b"".join(pieces_of(kind, size)) for size in (2_500_000, 6_000_000)]
     short, long = (read_log(log, name="x") for log in logs)
     assert [facts.lines for facts in (short, long)] == [_lines(log) for log in logs]
-    assert [f.signature for f in long.failures] == [f.signature for f in short.failures]
+    signatures = [[f.signature for f in facts.failures] for facts in (short, long)]
+    # The last ones are those of the end.
+    assert signatures[0][:2000] == signatures[1][:2000]
+    assert len(signatures[0]) == len(signatures[1]) <= 2500
     assert long.hung == short.hung
     assert len(long.verbose) <= 14_500
     assert sum(len(v.text) for v in long.verbose) < 20e6
@@ -59,6 +62,30 @@ def test_lines_that_were_told_are_counted_and_that_is_said() -> None:
     assert [f.signature for f in facts.failures] == [f.signature for f in read.failures]
     assert [f.line_number for f in facts.failures] == [f.line_number for f in read.failures]
     assert merge_logs([facts, facts]).remarks == facts.remarks * 2
+
+
+@pytest.mark.parametrize(
+    "caught", ["ValueError: INTERNAL: bad sample", "AssertionError: bad sample"]
+)
+@pytest.mark.parametrize("count", [9_000, 10_100, 12_000])
+def test_the_last_exception_is_read_however_many_came_before(caught: str, count: int) -> None:
+    """It is the one of which the run died; those before were caught."""
+    died = (
+        "RuntimeError: INTERNAL: CUDNN_STATUS_EXECUTION_FAILED in cuda_dnn.cc(4369)\nwhile running"
+    )
+    names = (chr(97 + n % 26) * (1 + n // 26 % 40) + str(n) for n in range(count))
+    log = "".join(f"{caught} {name}\n" for name in names) + died + "\n"
+    facts = read_log(log, name="run.log")
+    texts = {failure.line_number: failure.text for failure in facts.failures}
+    assert texts.get(count + 1) == died.partition(": ")[2]
+    assert facts.lines == count + 2
+    told = [remark for remark in facts.remarks if "without a traceback" in remark]
+    unread = max(count + 1 - 10_000 - 100, 0)
+    assert told == (
+        [f"log_left_out: {unread:,} exceptions without a traceback in run.log are not read"]
+        if unread
+        else []
+    )
 
 
 def test_the_report_says_what_was_left_out(tmp_path: Path) -> None:
