@@ -161,7 +161,13 @@ def _origin(place: HistoryPlace, history: InstructionHistory, behind: Sequence[C
         if stage.kind == "copied"
     ]
     copied = f", copied by {', then by '.join(copiers)}" if copiers else ""
-    return f" Made by {_work_name(place.module, first.dump, behind)}{_alike(first)}{copied}."
+    turned = "".join(
+        f", {stage.turned} since {_work_name(place.module, stage.dump, behind)}"
+        for stage in reversed(history.stages)
+        if stage.turned
+    )
+    made = f"Made by {_work_name(place.module, first.dump, behind)}"
+    return f" {made}{_alike(first)}{copied}{turned}."
 
 
 def _alike(made: Stage) -> str:
@@ -196,7 +202,7 @@ def _stage_view(place: HistoryPlace, stage: Stage, behind: Sequence[ChangedBy]) 
     return StageView(
         name=legible(_work_name(place.module, stage.dump, behind)),
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}",
-        word=_WORDS[stage.kind],
+        word=(f"made {stage.turned}, " if stage.turned else "") + _WORDS[stage.kind],
         how=f"({stage.how})" if stage.kind == "copied" and stage.how else "",
         before="" if is_same else legible(stage.before),
         what=legible(", ".join(stage.what)),

@@ -12,9 +12,11 @@ from typing import Literal
 
 import msgspec
 
+from app.analysis.async_pairs import is_sync
 from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
 from app.analysis.loop_events import RENAMED_TO
+from app.analysis.opcodes import COLLECTIVES, async_role, base_opcode
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Loop, Struct
@@ -35,8 +37,8 @@ class Stage(Struct, frozen=True, kw_only=True):
     `before` is "" where the pass made it, and where it is `first_seen`: the text before holds none
     that is surely the same, but one like it that is gone after the pass. `what` names the parts
     that differ, `how` says why the two were taken for one instruction; of a copy, `before` is what
-    it is a copy of. `alike` are those of the text before that a collective `made` may be a copy of,
-    where several may.
+    it is a copy of. `turned` is what a collective became, if it was the other. `alike` are those of
+    the text before that a collective `made` may be a copy of, where several may.
     """
 
     dump: int
@@ -48,6 +50,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     line: int
     what: tuple[str, ...] = ()
     how: str = ""
+    turned: Literal["", "asynchronous", "synchronous"] = ""
     alike: tuple[str, ...] = ()
 
 
@@ -129,7 +132,7 @@ def instruction_history(
             break
         found = None if origin is None else _find(before, origin)
         if stage is not None:
-            stages.append(stage)
+            stages.append(_with_turn(stage, (before, found), (after, _find(after, place))))
         if origin is None or found is None:
             ending = "made"
             break
@@ -140,6 +143,25 @@ def instruction_history(
         stages=tuple(stages),
         ending=ending,
     )
+
+
+def _with_turn(
+    stage: Stage,
+    before: tuple[Module, Instruction | None],
+    after: tuple[Module, Instruction | None],
+) -> Stage:
+    """The stage with what a collective became by it."""
+    was, now = _is_asynchronous(*before), _is_asynchronous(*after)
+    if was is None or now is None or was == now:
+        return stage
+    return msgspec.structs.replace(stage, turned="asynchronous" if now else "synchronous")
+
+
+def _is_asynchronous(module: Module, item: Instruction | None) -> bool | None:
+    """Whether a collective is begun and ended apart, and not marked as not to be; else None."""
+    if item is None or base_opcode(item.opcode) not in COLLECTIVES:
+        return None
+    return async_role(item.opcode) == "start" and not is_sync(module, item)
 
 
 def _stands_in(text: str, computation: str, line: str) -> bool:

@@ -104,6 +104,21 @@ def test_one_that_keeps_its_name_changes_in_named_parts() -> None:
     assert found.ending == "first_text"
 
 
+def test_what_a_collective_became_is_told_where_it_turned() -> None:
+    made = 'op_name="sum"}'
+    start = f"%ar = f32[8]{{0}} all-reduce-start(%n), metadata={{{made}"
+    done = "ROOT %d = f32[8]{0} all-reduce-done(%ar)"
+    apart = text("%n = f32[8]{0} negate(%p)", start, done)
+    marked = apart.replace(
+        made, made + ', backend_config={"collective_backend_config":{"is_sync":true}}'
+    )
+    found = followed([WITH_SUM, apart, marked, marked.replace("negate", "abs")], "ar")
+    assert [(stage.dump, stage.turned) for stage in found.stages] == [
+        (2, "synchronous"),
+        (1, "asynchronous"),
+    ]
+
+
 def test_one_that_moves_into_another_computation_is_followed_there() -> None:
     lines = (
         "%c = f32[8]{0} cosine(%p)",
