@@ -6,6 +6,7 @@ Given is a line without what stands around it; grouping is not done here.
 import re
 from dataclasses import dataclass
 
+from app import knowledge
 from app.ingest.log_shapes import OLD_STATUS_CODES, STATUS_CODES
 
 
@@ -31,9 +32,10 @@ _SIGNAL = re.compile(
     r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
-    r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b"
+    # No `SIGSEGV handler installed`.
+    r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)(?=\s*(?:$|[:(,]|(?:in|at|received)\b))"
     # Reports of crashes on macOS.
-    r"|Thread \d{1,9} Crashed\b|(?:\* )?thread #\d{1,9}, [^\n]{0,200}stop reason = EXC_"
+    r"|Thread \d{1,9} Crashed:|(?:\* )?thread #\d{1,9}, [^\n]{0,200}stop reason = EXC_"
     # What the C library says before it aborts.
     rf"|{_HEAP}"
 )
@@ -51,10 +53,12 @@ _BARE_EXCEPTION = re.compile(
 _BARE = re.compile(
     rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: ){{0,2}}RET_CHECK failure \(|Check failed: "
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
-    r"|Autotuning failed for|Ran out of memory in memory space|No valid engine configs for"
+    r"|Autotuning failed for (?:HLO\b|%|\S{1,200}(?: = |:|\s*$))|Ran out of memory in memory space"
+    r"|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
     # What the pipeline adds to a verifier's complaint, which may have been cut off.
-    r"|(?:\.{3} ?)?Failed after (?:(?=\S{0,200}[\-_])[a-z][\w.\-]{1,200}|algsimp|cse|dce)\s*$"
+    r"|\.{3} ?Failed after [a-z][\w.\-]{1,200}\s*$"
+    r"|Failed after (?P<after_pass>[a-z][\w.\-]{1,200})\s*$"
     # Of several errors, as TensorFlow counts them.
     rf"|\s{{0,8}}\(\d{{1,4}}\) (?:{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): "
     # What MLIR says of an operation, after the place in its text.
@@ -100,8 +104,10 @@ def beginning_of(text: str, *, is_tail: bool) -> Beginning | None:
         name = (found["name"] or found["wrapped"] or found["plain"]).rpartition(".")[2]
         text = found["text"] or found["wrapped_text"] or found["plain_text"] or ""
         return Beginning("exception", text, exception=name)
-    if not is_tail and _BARE.match(text):
-        return Beginning("bare", text)
+    if not is_tail and (found := _BARE.match(text)):
+        # Programs say `Failed after long-timeout`, too.
+        name = found["after_pass"]
+        return Beginning("bare", text) if name is None or knowledge.pass_releases(name) else None
     if not is_tail and _BARE_COMPLAINT.match(text):
         return Beginning("log", text, severity="W")
     return None

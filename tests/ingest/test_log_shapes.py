@@ -576,4 +576,41 @@ def test_a_pass_that_a_pipeline_names_alone_or_within_a_line() -> None:
     for text in ("Failed after fusion-wrapper", "INTERNAL: it is odd. Failed after fusion-wrapper"):
         (failure,) = read_log(text + "\n", name="x").failures
         assert (failure.kind, failure.failed_after) == ("verifier", "fusion-wrapper")
+    (failure,) = read_log("... Failed after no-such-pass\n", name="x").failures
+    assert (failure.kind, failure.failed_after) == ("verifier", "no-such-pass")
     assert read_log("Failed after retries\n", name="x").failures == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Failed after long-timeout",
+        "Failed after check-quota.2",
+        "Thread 7 Crashed, restarting worker",
+        "Thread 7 Crashed",
+        "SIGSEGV handler installed",
+        "SIGABRT is blocked while we save",
+        "Autotuning failed for the first time, trying again",
+    ],
+)
+def test_what_a_program_says_that_goes_on_begins_no_failure(line: str) -> None:
+    log = f"step 1\n{line}\nretried, fine\ndone\n"
+    assert read_log(log, name="x").failures == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Thread 0 Crashed:: Dispatch queue: com.apple.main-thread",
+        "Thread 12 Crashed:",
+        "SIGSEGV",
+        "SIGSEGV: segmentation violation",
+        "SIGBUS (7)",
+        "SIGSEGV in miopen::kernels[abi:cxx11]() on first convolution",
+        "SIGABRT received at 0x7f2a",
+        "SIGFPE, core dumped",
+    ],
+)
+def test_a_death_that_a_line_tells(line: str) -> None:
+    (failure,) = read_log(f"step 1\n{line}\n", name="x").failures
+    assert failure.kind == "signal"
