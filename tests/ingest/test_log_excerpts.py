@@ -83,7 +83,7 @@ def test_a_back_end_that_is_not_there_is_no_complaint() -> None:
 
 
 def test_of_endless_exceptions_without_a_traceback_the_first_are_read() -> None:
-    lines = "".join(f"RuntimeError: INTERNAL: no {number}\n" for number in range(10_020))
+    lines = "".join(f"RuntimeError: INTERNAL: no {number}\n" for number in range(10_120))
     facts = read_log(lines, name="x")
     assert len(facts.failures) == 1
     assert "log_left_out: 20 exceptions without a traceback in x are not read" in facts.remarks
