@@ -80,6 +80,28 @@ def test_a_module_may_be_a_proto(
     assert "negate" in capsys.readouterr().out
 
 
+def test_a_text_with_a_byte_that_stands_in_no_text_is_read_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = HLO.encode() + b"// \0\n"
+    for name in ("m.hlo", "m.dat", "m"):
+        (tmp_path / name).write_bytes(data)
+        assert main(["parse", str(tmp_path / name)]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"// a comment\n\n" + data)))
+    assert main(["parse", "-"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["m.hlo.gz", "m.gz", "m"])
+def test_of_a_packed_text_it_is_told_that_it_must_be_unpacked(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = tmp_path / name
+    packed.write_bytes(gzip.compress(HLO.encode()))
+    assert main(["parse", str(packed)]) == 3
+    assert "unpack" in capsys.readouterr().err
+
+
 def test_a_proto_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proto = tmp_path / "m.hlo.pb"
     proto.write_text(HLO)
