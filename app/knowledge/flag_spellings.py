@@ -19,7 +19,7 @@ from app.knowledge.tables import read_rows
 class _Spelling:
     """The name `flag` for what was `older`, the `prefix` of its words, word to older value.
 
-    `is_list`: the value is a list of words in any order, which XLA_FLAGS takes in either case.
+    `is_list`: the value is a set of words in any order, which XLA_FLAGS takes in either case.
     """
 
     flag: str
@@ -35,8 +35,10 @@ class _Spelling:
 
     def as_older(self, value: str) -> str:
         if self.is_list:
-            words = (each.upper().removeprefix(self.prefix).lower() for each in value.split(","))
-            return ",".join(sorted(words))
+            words = (each.strip().upper() for each in value.split(","))
+            return ",".join(
+                sorted({each.removeprefix(self.prefix).lower() for each in words} - {""})
+            )
         word = self.word(value)
         return self.values.get(word, word)
 

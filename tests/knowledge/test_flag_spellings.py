@@ -35,6 +35,8 @@ def test_both_spellings_are_one_setting(flags: dict[str, str], value: str | None
         ("xla_gpu_disable_async_collectives", "ALLREDUCE", "allreduce"),
         ("xla_cpu_experimental_xnn_fusion_type", "LIBRARY_FUSION_TYPE_DOT", "dot"),
         ("xla_gpu_enable_command_buffer", "", ""),
+        ("xla_gpu_enable_command_buffer", "FUSION, CUBLAS", "cublas,fusion"),
+        ("xla_gpu_enable_command_buffer", "FUSION,FUSION,", " fusion "),
     ],
 )
 def test_a_list_of_words_is_one_setting_in_any_order(name: str, dumped: str, given: str) -> None:
