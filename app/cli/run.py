@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _logs(place: _Place, end: ProgramEnd) -> tuple[Log, ...]:
     """What was printed, if anything; of a death by a signal as a shell would have told it."""
     printed = (Log(str(place.log), file=place.log),) if _has_log(place) else ()
-    if end.status >= 0 or end.timed_out:
+    if end.timed_out or end.status is None or end.status >= 0:
         return printed
     # Two blanks, as a shell has them before what it adds.
     line = f"{_name_of(-end.status)}  (noted by hloscope run: {_word_of(-end.status)})\n"
@@ -222,7 +222,7 @@ def _ending(end: ProgramEnd) -> str:
         return f"the program was ended {after}: its time was up"
     if end.interrupted:
         return f"the program was interrupted {after}"
-    if end.status < 0:
+    if end.status is not None and end.status < 0:
         return f"the program died {after}: {_word_of(-end.status)}"
     return f"the program ended {after} with exit code {end.status}"
 
@@ -328,7 +328,7 @@ def _discard(place: _Place) -> None:
 
 
 def _exit_code(end: ProgramEnd) -> int:
-    if end.timed_out:
+    if end.timed_out or end.status is None:
         return _TIMED_OUT
     return 128 - end.status if end.status < 0 else end.status
 

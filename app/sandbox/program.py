@@ -40,13 +40,13 @@ _HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 class ProgramEnd:
     """How a program ended: `status` is its exit code, or minus the number of a signal.
 
-    `seconds` of wall time; `timed_out` says that it was ended by us, `interrupted` that somebody
-    asked it to end while it ran. `lost` says in words what of its output went nowhere, and why.
-    `left` are the processes that run on since they take no signal of ours; where the program itself
-    is one of them, `status` is 0 and means nothing.
+    `status` is None where the program itself runs on, as only one that `timed_out` can. `seconds`
+    of wall time; `timed_out` says that it was ended by us, `interrupted` that somebody asked it to
+    end while it ran. `lost` says in words what of its output went nowhere, and why. `left` are the
+    processes that run on since they take no signal of ours.
     """
 
-    status: int
+    status: int | None
     seconds: float
     timed_out: bool = False
     interrupted: bool = False
@@ -101,9 +101,9 @@ def run_program(
         minder.mind()
         for outlet in outlets:
             outlet.finish()
-    if ending.left and child.returncode is None:
-        child.returncode = 0  # nobody waits for it any more
     status = child.returncode
+    if ending.left and status is None:
+        child.returncode = 0  # nobody waits for it any more
     is_interrupted = bool(received) or status in (-signal.SIGINT, 128 + signal.SIGINT)
     lost = (*(outlet.lost for outlet in outlets), kept.lost)
     return ProgramEnd(

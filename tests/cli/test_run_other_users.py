@@ -54,7 +54,7 @@ def test_are_left_behind_when_the_time_is_up(
             grace_s=0.2,
         )
     (left,) = end.left
-    assert (end.timed_out, end.seconds < 60) == (True, True)
+    assert (end.status, end.timed_out, end.seconds < 60) == (None, True, True)
     kill(left, signal.SIGKILL)
     assert os.waitpid(left, 0)[1] == signal.SIGKILL
 
@@ -62,7 +62,7 @@ def test_are_left_behind_when_the_time_is_up(
 def test_what_is_left_behind_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    end = ProgramEnd(0, 12.3, timed_out=True, left=(41, 42))
+    end = ProgramEnd(None, 12.3, timed_out=True, left=(41, 42))
     monkeypatch.setattr("app.cli.run.run_program", lambda *_, **__: end)
     assert main(["run", "--timeout", "9", "--", "sudo", "sleep", "1"]) == 5
     assert "process 41, 42 runs on. End it as that user" in capsys.readouterr().err
