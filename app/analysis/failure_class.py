@@ -3,8 +3,9 @@
 The table of signs (app/knowledge) is laid against what the log states: first the words of the
 message, then the pass that the verifier names, the C++ file, the frames of the stack, the shared
 files, and last the bare kind of the death. Instructions printed in a message are cut out first,
-since their attributes name libraries and targets that have nothing to do with the fault. Warnings
-of a run that went on are diagnoses of their own.
+since their attributes name libraries and targets that have nothing to do with the fault. Words that
+other programs use, too, count only in messages of XLA and JAX (own_words.py). Warnings of a run
+that went on are diagnoses of their own.
 """
 
 import re
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.analysis.flag_refusals import PARSER
+from app.analysis.own_words import has_frames, is_denied, is_own_failure, is_own_line
 from app.analysis.python_frames import died_outside_jax
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs, settings_of
@@ -87,12 +89,13 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
     if failure.kind == "python":
         return None
     above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
-    texts = [
-        _PRINTED.sub("%", line.text)
+    lines = [
+        line
         for line in log.verbose
         if line.severity == "E" and line.log == failure.log and line.line_number in above
     ]
-    sign = _first((*failure_signs("warns"), *failure_signs("says")), reversed(texts))
+    signs = (_first(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
+    sign = next(filter(None, signs), None)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
 
@@ -114,10 +117,12 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
     # The name of a Python exception stands in the signature alone.
     words = [text, failure.signature] if failure.kind == "python" else [text]
+    of_file = _whole(failure_signs("file"), stem)
+    # What a check prints beside its condition may be about anything; its file says more.
     sign = (
-        _first(failure_signs("says"), words)
+        _spoken(words, is_own=is_own_failure(failure), has_place=of_file is not None)
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
-        or _whole(failure_signs("file"), stem)
+        or of_file
         or _first_frame(failure.stack)
         or _whole(failure_signs("core"), stem)
         or _whole(failure_signs("state"), state)
@@ -130,13 +135,16 @@ def _of_signal(
 ) -> Diagnosis | None:
     """A death without a message: what other lines, the last pass, flags or the back end suggest."""
     failure = log.failures[0]
-    texts = [line.text for line in log.verbose if line.severity in ("W", "E")]
+    lines = [line for line in log.verbose if line.severity in ("W", "E")]
+    texts = [line.text for line in lines]
+    for line in lines:
+        sign = _said(line)
+        if sign is not None:
+            said = _diagnosis(sign, failure=failure)
+            # A run goes on after a warning, so that it does not state why it died later.
+            return replace(said, strength="pointed") if line.severity == "W" else said
     first = failure.text.partition("\n")[0]
-    sign = (
-        _first(failure_signs("says"), texts)
-        or _first_frame((*texts, first))
-        or _of_assertion(texts)
-    )
+    sign = _first_frame((*has_frames(texts), first)) or _of_assertion(texts)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     if died_outside_jax(failure) and "SIGILL" not in failure.signature:
@@ -197,10 +205,10 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
     """
     if is_unstuck(line.text):
         return None
-    text = _PRINTED.sub("%", line.text)
+    text = _text(line)
     sign = _first(failure_signs("warns"), [text])
     if sign is None and is_alone and (line.severity in ("E", "") or not line.file):
-        sign = _first(failure_signs("says"), [text]) or _first_frame([text])
+        sign = _said(line) or _first_frame(has_frames([text]))
         if sign is None and line.severity != "E":
             stem = _stem(line.file or None, text)
             sign = _whole(failure_signs("file"), stem)
@@ -217,7 +225,7 @@ def _diagnosis(
 ) -> Diagnosis:
     strength = "pointed"
     is_verifier = failure is not None and failure.kind == "verifier"
-    if sign.on in ("says", "warns") or (is_verifier and sign.on in ("pass", "core")):
+    if sign.on in ("says", "common", "warns") or (is_verifier and sign.on in ("pass", "core")):
         strength = "stated"
     elif sign.on in ("hints", "flag"):
         strength = "guessed"
@@ -239,6 +247,30 @@ def _stem(file: str | None, text: str) -> str:
         return file.partition(".")[0]
     found = _FILE_NAME.search(text)
     return found["stem"] if found else ""
+
+
+def _text(line: PipelinerMove) -> str:
+    return _PRINTED.sub("%", line.text)
+
+
+def _said(line: PipelinerMove) -> FailureSign | None:
+    """The sign in the words of a line that states no failure."""
+    return _spoken([_text(line)], is_own=is_own_line(line))
+
+
+def _spoken(texts: Sequence[str], *, is_own: bool, has_place: bool = False) -> FailureSign | None:
+    """The first sign in the words of a message, which is of XLA or JAX if `is_own`.
+
+    Otherwise common words say nothing, nor do words that are denied. Nor do common ones where the
+    message `has_place`, a file that belongs to a class.
+    """
+    if is_own:
+        return _first(failure_signs(*(("says",) if has_place else ("says", "common"))), texts)
+    for text in texts:
+        for sign in failure_signs("says"):
+            if any(not is_denied(match) for match in sign.words.finditer(text)):
+                return sign
+    return None
 
 
 def _first(signs: Iterable[FailureSign], texts: Iterable[str]) -> FailureSign | None:

@@ -16,19 +16,22 @@ _MOST_LINES = 40
 _MOST_CHARACTERS = 1 << 13
 _LINE_CHARACTERS = 1000
 _COMPLAINS = re.compile(
-    r"(?i:\b(?:errors?|errs?|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
+    r"(?i:(?<!\bno )(?<!\b0 )(?<!\bwithout )(?<!\bzero )(?<!\bnot )\b(?:"
+    r"errors?|errs?|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
     r"|corrupt(?:s|ed|ion)?|cannot|can't|could(?:n't| not)|unable|invalid|illegal|unsupported"
     r"|unexpected|unimplemented|mismatch(?:es|ed)?|inconsistent|incompatible|incorrect|wrong"
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock\w*"
     r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
-    r"|out of (?:memory|range|bounds)|neither|missing|denied|no \w[^\n]{1,40} (?:available|found)"
+    r"|out of (?:memory|range|bounds)|neither|missing|denied"
+    r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
     r"|precondition|taking|nan|inf|oom)\b)"
     r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]* "
 )
-# Warnings and information, and complaints that say what is done instead.
+# Warnings and information, complaints that say what is done instead, and those of an installer.
 _HARMLESS = re.compile(
-    r"\w*Warning: |(?i:warning\b|skipp\w+|retry\w*|ignor\w+)|[^\n]{0,80}\b(?:INFO|DEBUG)\b"
+    r"ERROR: pip\b|ERROR: (?:Could not find a version|No matching distribution)"
+    r"|\w*Warning: |(?i:warning\b|skipp\w+|retry\w*|ignor\w+)|[^\n]{0,80}\b(?:INFO|DEBUG)\b"
     r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
     r"|\b(?:OK|ok|PASSED|passed)\b|(?<!Error: )Unable to initialize)"
 )

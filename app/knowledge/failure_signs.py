@@ -11,18 +11,22 @@ from typing import Literal, cast
 
 from app.knowledge.tables import read_rows
 
-SignPlace = Literal["warns", "says", "pass", "file", "frame", "core", "hints", "flag", "state"]
+SignPlace = Literal[
+    "warns", "says", "common", "pass", "file", "frame", "core", "hints", "flag", "state"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class FailureSign:
     """One row: where `words` fit what `on` names, the class is `class_`.
 
-    `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `pass`, the
-    pass that the verifier names; `file`, the base name of the C++ file without its ending; `frame`,
-    a symbol of the stack; `core`, a file that everything shares; `hints`, words of the message that
-    do not state the class; `flag`, a flag as set (`name=value`); `state`, kind, status and back
-    end. `sign` tells the signs of a class apart, `tells` says in words what it means.
+    `on`: `warns`, a warning of a run that goes on; `says`, the message of a failure; `common`, the
+    same in words that other programs use, too, so that they count in messages of XLA and JAX alone;
+    `pass`, the pass that the verifier names; `file`, the base name of the C++ file without its
+    ending; `frame`, a symbol of the stack; `core`, a file that everything shares; `hints`, words of
+    the message that do not state the class; `flag`, a flag as set (`name=value`); `state`, kind,
+    status and back end. `sign` tells the signs of a class apart, `tells` says in words what it
+    means.
     """
 
     class_: str
@@ -33,9 +37,9 @@ class FailureSign:
 
 
 @cache
-def failure_signs(on: SignPlace) -> tuple[FailureSign, ...]:
-    """The rows that look at `on`, the first to be asked first."""
-    return tuple(sign for sign in _signs() if sign.on == on)
+def failure_signs(*on: SignPlace) -> tuple[FailureSign, ...]:
+    """The rows that look at any of `on`, the first to be asked first."""
+    return tuple(sign for sign in _signs() if sign.on in on)
 
 
 @cache

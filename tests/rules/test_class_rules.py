@@ -10,7 +10,7 @@ from app.knowledge import failure_classes, failure_signs
 from app.rules.frame import Rule, load_rules
 from app.rules.telling import Story
 
-PLACES = ("warns", "says", "pass", "file", "frame", "core", "hints", "flag", "state")
+PLACES = ("warns", "says", "common", "pass", "file", "frame", "core", "hints", "flag", "state")
 SIGNS = {(s.class_, s.sign) for place in PLACES for s in failure_signs(place)}
 
 

@@ -1,0 +1,57 @@
+"""Whether a message is XLA's or JAX's own, or that of a program which merely uses the same words.
+
+Schedulers, comparators, watchdogs and fusions are spoken of everywhere. Such common words tell the
+class of a failure only where what says them is of the compiler: by a status, a place in C++, a
+name of its own, or the code of JAX that raised. What denies its words is not asked here but of a
+message that bears no mark: there `no NaN found` says that all is well.
+"""
+
+import re
+from collections.abc import Iterable
+
+from app.analysis.python_frames import is_of_compiler
+from app.ingest.log_shapes import STATUS_CODES
+from app.knowledge import failure_signs
+from app.model.dump import CheckFailure, PipelinerMove
+
+_MARK = re.compile(
+    rf"\b(?:{'|'.join(STATUS_CODES)}): |\b(?:Xla|Jax)RuntimeError\b|Check failed: "
+    r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
+    r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR\b|\bLLVM ERROR\b|\bloc\(\""
+    r"|\w\.(?:cc|cu)[:(]\d{1,9}\b|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
+)
+_OF_XLA = frozenset({"check", "ret_check", "verifier", "nccl", "rendezvous"})
+_DENIES = re.compile(r"(?i:\b(?:no|without|none|0|zero)\b)\W{0,3}(?:\w{1,12} )?$")
+_BEFORE = 24
+
+
+def bears_a_mark(text: str) -> bool:
+    """Whether a text has words that only XLA, JAX or what they are built on write."""
+    return _MARK.search(text) is not None
+
+
+def is_own_failure(failure: CheckFailure) -> bool:
+    """Whether a failure is told by XLA or JAX, and not by the program that uses them."""
+    if failure.kind in _OF_XLA or failure.file is not None or failure.status is not None:
+        return True
+    if failure.frames and failure.kind == "python" and is_of_compiler(failure.frames[0]):
+        return True
+    return bears_a_mark(failure.text) or bears_a_mark(failure.signature)
+
+
+def is_own_line(line: PipelinerMove) -> bool:
+    """Whether a line that states no failure is XLA's: it bears a mark or is of a file of XLA's."""
+    stem = line.file.partition(".")[0]
+    files = failure_signs("file", "core") if stem else ()
+    return any(sign.words.fullmatch(stem) for sign in files) or bears_a_mark(line.text)
+
+
+def is_denied(match: re.Match[str]) -> bool:
+    """Whether what was found stands behind a word that denies it: `no`, `without`, `0`."""
+    start = match.start()
+    return _DENIES.search(match.string[max(0, start - _BEFORE) : start]) is not None
+
+
+def has_frames(texts: Iterable[str]) -> list[str]:
+    """Those of some lines that name a symbol of C++; others name packages, files and products."""
+    return [text for text in texts if "::" in text]
