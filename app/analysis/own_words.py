@@ -18,7 +18,8 @@ _MARK = re.compile(
     rf"\b(?:{'|'.join(STATUS_CODES)}): |\b(?:Xla|Jax)RuntimeError\b|Check failed: "
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
     r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR\b|\bLLVM ERROR\b|\bloc\(\""
-    r"|\w\.(?:cc|cu)[:(]\d{1,9}\b|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
+    r"|\w\.cu[:(]\d{1,9}\b|\w\.cc(?:[:(]\d{1,9}\b|\s)"
+    r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
 )
 _OF_XLA = frozenset({"check", "ret_check", "verifier", "nccl", "rendezvous"})
 _DENIES = re.compile(r"(?i:\b(?:no|without|none|0|zero)\b)\W{0,3}(?:\w{1,12} )?$")

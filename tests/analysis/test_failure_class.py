@@ -539,3 +539,15 @@ def test_common_words_tell_a_class_where_jax_raised_them() -> None:
     raised = "TypeError: comparator must be callable\n"
     (found,) = diagnose(read_log(RAISED + place + raised, name="run.log"))
     assert (found.class_, found.strength) == ("scatter-sort", "stated")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x jit: [1.0, 2] eager: [nan, 2] mismatch",
+        "eager=0.5 but jitted=0.75, which is wrong",
+    ],
+)
+def test_two_results_that_differ_tell_a_class(text: str) -> None:
+    (found,) = diagnose(read_log(text + "\n", name="run.log"))
+    assert (found.class_, found.strength) == ("algsimp-numerics", "stated")

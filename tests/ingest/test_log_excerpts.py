@@ -39,6 +39,11 @@ def test_a_line_that_complains_is_told_however_it_is_read(tmp_path: Path) -> Non
         "host:1:2 [0] NCCL INFO NET/Plugin: Failed to find a symbol",
         "Retrying after connection error: failed to connect to all addresses",
         "max abs err against the reference: 1e-6 (ok)",
+        "no NaN found in gradients, 0 errors",
+        "No NaNs detected, no errors",
+        "max abs diff 2e-7, not exceeded",
+        "ran without errors",
+        "ERROR: pip's dependency resolver: nvidia-cudnn-cu12 9.1 is incompatible with torch",
     ],
 )
 def test_chatter_is_no_complaint(line: str) -> None:
