@@ -19,11 +19,13 @@ from app.ingest.log_excerpts import Excerpt
 from app.ingest.log_lines import LineCleaner
 from app.ingest.log_marks import LineMarker, may_be_headed
 from app.ingest.log_messages import MessageReader
-from app.ingest.log_text import WIDE_MARKS, refuse_what_is_no_log
+from app.ingest.log_text import WIDE_MARKS, begins_with_module, no_log, refuse_what_is_no_log
 from app.model.dump import LogFacts
 
 # So many blocks at the end of a log are read in full.
 _READ_AT_END = 8
+# What tells whether the text of a module is all there is.
+_HEAD = 200
 # No place of a block.
 _NOWHERE = (1 << 62, 1 << 62)
 _WAITING = (b"stuck", b"Termination", b"rendezvous")
@@ -35,6 +37,9 @@ def read_log(text_or_lines: str | bytes | Iterable[str], *, name: str) -> LogFac
     Args:
         text_or_lines: the whole log, or its lines one after another; of lines none is skipped.
         name: how the log is called in the report.
+
+    Raises:
+        NotADump: it is the text of a module and nothing else (`not_a_log`).
     """
     reader = _LogReader(name)
     if isinstance(text_or_lines, bytes):
@@ -54,7 +59,7 @@ def read_log_file(path: Path, *, name: str) -> LogFacts:
     """What the log in a file says; the file is never held as a whole.
 
     Raises:
-        NotADump: the file cannot be read, or is plainly no log (`not_a_log`).
+        NotADump: the file cannot be read, is plainly no log, or as in `read_log` (`not_a_log`).
     """
     reader = _LogReader(name)
     try:
@@ -97,6 +102,7 @@ class _LogReader:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._head = ""
         self._messages = MessageReader(name)
         self._excerpt = Excerpt()
         self._cleaner = LineCleaner()
@@ -110,6 +116,8 @@ class _LogReader:
         for number, raw in enumerate(lines, start=1):
             size += len(raw.encode("utf-8", "replace"))
             self._lines = number
+            if len(self._head) < _HEAD:
+                self._head += raw[:_HEAD]
             self._excerpt.feed(raw)
             self._messages.feed(self._cleaner.clean(number, raw))
         return size
@@ -118,6 +126,7 @@ class _LogReader:
         # How a log ends is read in full, whether or not it was said before.
         last: deque[bytes] = deque()
         for block in blocks:
+            self._head = self._head or _decoded(block[:_HEAD])
             self._excerpt.feed_block(block)
             last.append(block)
             if len(last) > _READ_AT_END:
@@ -179,6 +188,9 @@ class _LogReader:
         facts = self._messages.finish(lines=self._lines, byte_size=byte_size, repeats=self._repeats)
         complaints = self._excerpt.complaints(facts, self._name)
         told = sorted((*facts.verbose, *complaints), key=lambda line: line.line_number)
+        says = told or facts.failures or facts.flags or facts.passes or facts.hung or facts.stacks
+        if begins_with_module(self._head) and not says:
+            raise no_log("an HLO text", self._name)
         return replace(facts, verbose=tuple(told))
 
 

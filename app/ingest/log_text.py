@@ -1,6 +1,7 @@
 """Bytes of a log to text; what is plainly no log is refused, for a clean report would be a lie."""
 
 import codecs
+import re
 
 from app.errors import NotADump
 
@@ -12,6 +13,9 @@ _MAGIC = {
 }
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LOOKED_AT = 1 << 16
+# A terminal is told the others: to ring, to go back, to begin a sequence.
+_CONTROLS = bytes((*range(7), *range(14, 27), *range(28, 32)))
+_MODULE = re.compile(r"\ufeff?\s*HloModule [\w.\-]{1,150}(?:, \w+=|\s*\n\s*[%\w])")
 
 
 def log_text(data: bytes, name: str) -> str:
@@ -39,12 +43,27 @@ def refuse_what_is_no_log(head: bytes, name: str) -> None:
     if head.startswith(WIDE_MARKS):
         return
     found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-    if found is None and head[:_LOOKED_AT].count(0) > len(head[:_LOOKED_AT]) // 100:
+    if found is None and _is_binary(head[:_LOOKED_AT]):
         found = "binary data"
     if found is not None:
-        raise NotADump(
-            f"{found} was given as the log of the run",
-            place=name,
-            next_step="Give the text that the run printed; a dump goes in its own place.",
-            code="not_a_log",
-        )
+        raise no_log(found, name)
+
+
+def _is_binary(head: bytes) -> bool:
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return head.count(0) > len(head) // 100 or controls > max(len(head) // 20, 8)
+
+
+def begins_with_module(head: str) -> bool:
+    """Whether a log begins with the text of a module, as one does that a program printed."""
+    return _MODULE.match(head) is not None
+
+
+def no_log(what: str, name: str) -> NotADump:
+    """The refusal of `what` in place of a log (`not_a_log`)."""
+    return NotADump(
+        f"{what} was given as the log of the run",
+        place=name,
+        next_step="Give the text that the run printed; a dump goes in its own place.",
+        code="not_a_log",
+    )
