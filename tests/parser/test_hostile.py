@@ -2,8 +2,8 @@
 
 import gc
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -143,22 +143,26 @@ def ask_everything(module: Module) -> None:
             assert made.shape.byte_size >= 0
 
 
-def seconds(text: str) -> float:
-    """The lesser of two times of reading a text and asking it everything.
+@contextmanager
+def uncollected() -> Generator[None]:
+    """No garbage collection: it takes as long as the objects of all earlier tests want."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
-    Without garbage collection, which takes as long as the objects of all earlier tests want.
-    """
+
+def seconds(text: str) -> float:
+    """The lesser of two times of reading a text and asking it everything."""
     times: list[float] = []
     for _ in range(2):
-        gc.collect()
-        gc.disable()
-        try:
+        with uncollected():
             start = time.process_time()
             with suppress(HloSyntaxError):
                 ask_everything(parse_module(text))
             times.append(time.process_time() - start)
-        finally:
-            gc.enable()
     return min(times)
 
 
@@ -194,10 +198,11 @@ def sound(*lines: str) -> str:
 
 def seconds_strictly(text: str) -> float:
     """The time of one strict reading."""
-    start = time.process_time()
-    with suppress(HloSyntaxError):
-        parse_module(text, strict=True)
-    return time.process_time() - start
+    with uncollected():
+        start = time.process_time()
+        with suppress(HloSyntaxError):
+            parse_module(text, strict=True)
+        return time.process_time() - start
 
 
 @pytest.mark.parametrize("make", STRICT_TEXTS.values(), ids=STRICT_TEXTS.keys())
@@ -331,16 +336,17 @@ LONG_TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
 
 def seconds_long(text: str) -> float:
     """As `seconds`, with frontend attributes and header, once."""
-    start = time.process_time()
-    with suppress(HloSyntaxError):
-        parse_module(text, strict=True)
-    with suppress(HloSyntaxError):
-        module = parse_module(text)
-        ask_everything(module)
-        assert module.header.attributes is not None
-        for made in module.entry.instructions:
-            assert made.frontend_attributes is not None
-    return time.process_time() - start
+    with uncollected():
+        start = time.process_time()
+        with suppress(HloSyntaxError):
+            parse_module(text, strict=True)
+        with suppress(HloSyntaxError):
+            module = parse_module(text)
+            ask_everything(module)
+            assert module.header.attributes is not None
+            for made in module.entry.instructions:
+                assert made.frontend_attributes is not None
+        return time.process_time() - start
 
 
 @pytest.mark.parametrize(("make", "size"), LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
