@@ -9,8 +9,9 @@ A hang leaves no message. Where it stood still, and what can be ruled out, is wh
 look next: the compiler, the devices or the host.
 
 ## How we know
-A module without a text from after all optimizations was being compiled. Else all that was dumped
-had been compiled, and the program ran. A loop whose condition reads only what its body hands on
+A module without a text from after all optimizations was being compiled; of a lone text whose name
+tells no stage nothing is ruled out. Else all that was dumped had been compiled, and the program
+ran. A loop whose condition reads only what its body hands on
 unchanged never ends once it is entered, nor does one whose condition is true for whatever an
 iteration leaves behind; they are named first. Else its collectives may wait for each
 other, and pairs of them that share devices and that nothing but the schedule orders are named. A
@@ -60,6 +61,7 @@ from app.rules.unfinished import is_unfinished
 _MOST_PAIRS = 2
 _MOST_LOOPS = 3
 _HUNG = "The run hung"
+_HUNG_COMPILED = f"{_HUNG} when all of it had been compiled"
 _ENDLESS = "loop without an end"
 # Where no program of a device was being waited for, and what is said of it.
 _ELSEWHERE: dict[str, str] = {
@@ -67,6 +69,9 @@ _ELSEWHERE: dict[str, str] = {
     "trace": "JAX was tracing a function",
     "host": "the host waited in {}",
 }
+_NOT_IN_THE_COMPILER = RuledOut(
+    hypothesis="it hung in the compiler", why="every module was compiled to its end"
+)
 _STACKS = Workaround(
     text="Get the stacks of all processes while they hang: py-spy dump --native --pid PID."
 )
@@ -212,19 +217,14 @@ def _endless(facts: Facts, own: list[ModuleHistory]) -> Finding | None:
         severity="error",
         confidence="possible",
         title=f"Once entered, the loop {first} never ends",
-        message=f"The condition of {first} {why} All that was dumped had been compiled to its "
-        "end, so a program was running, or the host was.",
+        message=f"The condition of {first} {why} {_how_far(own)}",
         culprits=tuple(culprit for culprit, _ in found[:_MOST_LOOPS]),
         evidence=tuple(each for _, evidence in found[:_MOST_LOOPS] for each in evidence),
         workarounds=(
             Workaround(text="Make the body change what the condition reads."),
             _STACKS,
         ),
-        ruled_out=(
-            RuledOut(
-                hypothesis="it hung in the compiler", why="every module was compiled to its end"
-            ),
-        ),
+        ruled_out=() if _unstaged(own) else (_NOT_IN_THE_COMPILER,),
         unknown=("whether the loop was entered: its first value is not always in the text",),
     )
 
@@ -242,20 +242,21 @@ def _why_endless(one: EndlessLoop) -> str:
 
 
 def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Finding:
+    compiled = _HUNG if _unstaged(own) else _HUNG_COMPILED
     count = sum(len(facts.collectives.get(history.id, ())) for history in own)
     loops: tuple[UnboundedLoop, ...] = ()
     if where in _ELSEWHERE:
-        title, waits = f"{_HUNG} when all of it had been compiled", ""
+        title, waits = compiled, ""
     elif count:
-        title = f"{_HUNG} when all of it had been compiled: its collectives may be waiting"
+        title = f"{compiled}: its collectives may be waiting"
         waits = (
             f"It has {count} collective{'s' if count > 1 else ''}; a device that does not come to "
             "one of them keeps all others waiting."
         )
     else:
         loops = unbounded_loops(facts, own)
-        title = _title_without_collectives(loops, where)
-        waits = _words_without_collectives(loops, where)
+        title = _title_without_collectives(loops, where, _unstaged(own))
+        waits = _words_without_collectives(loops, where, _unstaged(own))
     pairs = [] if where in _ELSEWHERE else list(_pairs(facts, own))
     named = [
         *(one for pair in pairs for one in pair),
@@ -272,21 +273,26 @@ def _while_running(facts: Facts, own: list[ModuleHistory], where: Where) -> Find
         severity="error",
         confidence="possible",
         title=title,
-        message=" ".join(
-            filter(None, ("All that was dumped had been compiled to its end.", waits, ordered))
-        ),
+        message=" ".join(filter(None, (_how_far(own), waits, ordered))),
         culprits=tuple(one.culprit for one in named),
         evidence=tuple(_evidence(own, named)),
         workarounds=tuple(_workarounds(loops, where, has_collectives=count > 0)),
         ruled_out=tuple(_ruled_out(own, count)),
-        unknown=("what the host did: input, checkpoints and other processes are in no dump",),
+        unknown=(
+            *(("whether it hung in the compiler",) if _unstaged(own) else ()),
+            "what the host did: input, checkpoints and other processes are in no dump",
+        ),
         # Both threads are of collectives that wait for each other.
         upstream=knowledge.upstream("jax-ml/jax#11637", "openxla/xla#19026") if count else (),
     )
 
 
-def _title_without_collectives(loops: Sequence[UnboundedLoop], where: Where) -> str:
-    compiled = f"{_HUNG} when all of it had been compiled"
+def _title_without_collectives(
+    loops: Sequence[UnboundedLoop], where: Where, unstaged: Sequence[ModuleHistory]
+) -> str:
+    compiled = _HUNG if unstaged else _HUNG_COMPILED
+    if not loops and unstaged:
+        return f"{compiled}: look at the host, and at what became of {unstaged[0].name}"
     if not loops:
         return f"{compiled}, and it has no collectives"
     if where == "program":
@@ -294,16 +300,17 @@ def _title_without_collectives(loops: Sequence[UnboundedLoop], where: Where) -> 
     return f"{compiled}: look at the host and at {loops_in_words(loops)}"
 
 
-def _words_without_collectives(loops: Sequence[UnboundedLoop], where: Where) -> str:
+def _words_without_collectives(
+    loops: Sequence[UnboundedLoop], where: Where, unstaged: Sequence[ModuleHistory]
+) -> str:
     look_at = [loops_in_words(loops)] if loops else []
     if where == "program":
         look_at = look_at or ["callbacks"]
     else:
         look_at.insert(0, "the host")
-    words = (
-        "No device waits for another one in these programs: look first at "
-        f"{' and at '.join(look_at)}."
-    )
+    waits = "" if unstaged else "No device waits for another one in these programs: "
+    words = f"{waits}look first at {' and at '.join(look_at)}."
+    words = words[0].upper() + words[1:]
     return " ".join(filter(None, (words, conditions_in_words(loops))))
 
 
@@ -332,11 +339,27 @@ def _pairs(facts: Facts, own: list[ModuleHistory]) -> Iterator[tuple[Named, Name
 def _evidence(own: list[ModuleHistory], named: list[Named]) -> Iterator[Evidence]:
     yield from (one.evidence for one in named if one.evidence is not None)
     for history in own[:_MOST_PAIRS]:
-        yield dump_evidence(history.last, "the text after all optimizations is there")
+        words = "the text after all optimizations is there" if history.complete else "a lone text"
+        yield dump_evidence(history.last, words)
+
+
+def _unstaged(own: list[ModuleHistory]) -> list[ModuleHistory]:
+    """Modules of which no text tells whether they were compiled to their end."""
+    return [history for history in own if not history.complete]
+
+
+def _how_far(own: list[ModuleHistory]) -> str:
+    if unstaged := _unstaged(own):
+        names = ", ".join(history.name for history in unstaged[:_MOST_LOOPS])
+        return f"How far the compile of {names} had come is not known: no text of it says so."
+    return "All that was dumped had been compiled to its end."
 
 
 def _ruled_out(own: list[ModuleHistory], count: int) -> Iterator[RuledOut]:
-    yield RuledOut(hypothesis="it hung in the compiler", why="every module was compiled to its end")
+    if _unstaged(own):
+        # Later passes make collectives, and branches around them.
+        return
+    yield _NOT_IN_THE_COMPILER
     if not count:
         yield RuledOut(hypothesis="devices wait for each other", why="there is no collective")
     elif not any(find_divergences(history) for history in own if history.role == "user"):
