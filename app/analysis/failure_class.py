@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.analysis.flag_refusals import PARSER
-from app.analysis.own_words import has_frames, is_denied, is_own_failure, is_own_line
+from app.analysis.own_words import (
+    has_frames,
+    is_denied,
+    is_mistake,
+    is_own_failure,
+    is_own_line,
+)
 from app.analysis.python_frames import died_outside_jax
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs, settings_of
@@ -32,6 +38,10 @@ _CHECKED = re.compile(
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
 _LINES_ABOVE = 5
+# What these are about fails in programs without XLA, too, and is called the same there.
+_OF_OTHERS_TOO = frozenset(
+    {"gemm-rewriter", "cudnn", "command-buffer", "nccl-error", "ptxas-backend", "triton-autotune"}
+)
 _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
@@ -112,6 +122,9 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     if failure.file == PARSER:
         # Nothing was compiled, and the message lists all flags with what they are for.
         return None
+    is_own = is_own_failure(failure)
+    if failure.kind == "python" and not is_own and is_mistake(failure.text):
+        return None
     text = _PRINTED.sub("%", failure.text)
     stem = _stem(failure.file, text)
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
@@ -120,14 +133,19 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     of_file = _whole(failure_signs("file"), stem)
     # What a check prints beside its condition may be about anything; its file says more.
     sign = (
-        _spoken(words, is_own=is_own_failure(failure), has_place=of_file is not None)
+        _spoken(words, is_own=is_own, has_place=of_file is not None)
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
         or of_file
         or _first_frame(failure.stack)
         or _whole(failure_signs("core"), stem)
         or _whole(failure_signs("state"), state)
     )
-    return _diagnosis(sign, failure=failure) if sign else None
+    if sign is None:
+        return None
+    found = _diagnosis(sign, failure=failure)
+    if failure.kind == "python" and not is_own and sign.class_ in _OF_OTHERS_TOO:
+        return replace(found, strength="pointed")
+    return found
 
 
 def _of_signal(
@@ -203,7 +221,7 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
 
     Only a line of a log without any failure may stand for one: then it is all that is left of it.
     """
-    if is_unstuck(line.text):
+    if is_unstuck(line.text) or (is_mistake(line.text) and not is_own_line(line)):
         return None
     text = _text(line)
     sign = _first(failure_signs("warns"), [text])

@@ -22,6 +22,11 @@ _MARK = re.compile(
     r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
 )
 _OF_XLA = frozenset({"check", "ret_check", "verifier", "nccl", "rendezvous"})
+# Mistakes of a program of Python, or of how it was installed, whatever they name.
+_MISTAKE = re.compile(
+    r"\s*(?:E +)?(?:builtins\.)?(?:Attribute|Import|Index|Key|ModuleNotFound|Name|Syntax"
+    r"|Indentation|UnboundLocal|FileNotFound|NotADirectory|IsADirectory|FileExists|Permission)Error\b"
+)
 _DENIES = re.compile(r"(?i:\b(?:no|without|none|0|zero)\b)\W{0,3}(?:\w{1,12} )?$")
 _BEFORE = 24
 
@@ -45,6 +50,11 @@ def is_own_line(line: PipelinerMove) -> bool:
     stem = line.file.partition(".")[0]
     files = failure_signs("file", "core") if stem else ()
     return any(sign.words.fullmatch(stem) for sign in files) or bears_a_mark(line.text)
+
+
+def is_mistake(text: str) -> bool:
+    """Whether a text is an exception that Python raises of a mistake in a program or its set-up."""
+    return _MISTAKE.match(text) is not None
 
 
 def is_denied(match: re.Match[str]) -> bool:

@@ -450,6 +450,12 @@ STEPS = "".join(f"step {number} loss 1.5\n" for number in range(120))
         "ValueError: dynamic shape not supported",
         "FloatingPointError: overflow encountered in multiply",
         "RuntimeError: command buffer missing",
+        "ImportError: cannot import name 'cudnn' from 'torch.backends'",
+        "ModuleNotFoundError: No module named 'libtpu'",
+        "ImportError: libnvJitLink.so.12: undefined symbol",
+        "FileNotFoundError: libdevice.10.bc",
+        "AttributeError: 'NoneType' object has no attribute 'fused_root'",
+        "KeyError: 'pinned_host'",
     ],
 )
 def test_an_exception_of_the_program_itself_has_no_class(raised: str) -> None:
@@ -551,3 +557,11 @@ def test_common_words_tell_a_class_where_jax_raised_them() -> None:
 def test_two_results_that_differ_tell_a_class(text: str) -> None:
     (found,) = diagnose(read_log(text + "\n", name="run.log"))
     assert (found.class_, found.strength) == ("algsimp-numerics", "stated")
+
+
+def test_libraries_that_others_use_too_are_pointed_to() -> None:
+    raised = f"{RAISED}RuntimeError: {{}}NCCL error: unhandled system error\n"
+    (found,) = diagnose(read_log(raised.format(""), name="run.log"))
+    assert (found.class_, found.strength) == ("nccl-error", "pointed")
+    (found,) = diagnose(read_log(raised.format("INTERNAL: "), name="run.log"))
+    assert (found.class_, found.strength) == ("nccl-error", "stated")
