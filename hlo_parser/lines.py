@@ -98,14 +98,8 @@ class LineReader:
             if shape is None and _shape(shape_text) is not None:
                 shape = shapes[shape_text] = Shape(shape_text)
             attributes = attribute_lists.get(tail)
-            # One character is looked for at the speed of memory, two are not.
             if attributes is None and (
-                (
-                    ("\\" not in tail or '\\"' not in tail)
-                    and "\n" not in tail
-                    and _plain_attribute_list(tail)
-                )
-                or _is_attribute_list(tail)
+                ("\n" not in tail and _plain_attribute_list(tail)) or _is_attribute_list(tail)
             ):
                 attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
             if shape is None or attributes is None:
