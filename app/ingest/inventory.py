@@ -5,6 +5,7 @@ skipped so that the first of each code stands and what is said of the whole inpu
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.ingest.text import Text
@@ -36,16 +37,23 @@ class Inventory:
     kinds: Counter[str] = field(default_factory=Counter[str])
     _unparsed: list[UnparsedLine] = field(default_factory=list[UnparsedLine])
     _skipped: list[Skipped] = field(default_factory=list[Skipped])
-    _codes: set[str] = field(default_factory=set[str])
+    # By code: how many were skipped, and the first of them.
+    _skips: dict[str, tuple[int, Skipped]] = field(default_factory=dict[str, tuple[int, Skipped]])
     _noted: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     _remarks: list[str] = field(default_factory=list[str])
     _forms: UnknownForms = field(default_factory=UnknownForms)
 
     def skip(self, name: str, code: str, reason: str, size: int = 0) -> None:
         """A member is left out, or what it holds is not used."""
-        is_first = code not in self._codes
-        self._codes.add(code)
-        self._keep(Skipped(name=name, code=code, reason=reason, bytes=size), always=is_first)
+        skipped = Skipped(name=name, code=code, reason=reason, bytes=size)
+        count, first = self._skips.get(code, (0, skipped))
+        self._skips[code] = (count + 1, first)
+        self._keep(skipped, always=not count)
+
+    def left_out(self) -> Iterator[tuple[Skipped, int]]:
+        """The first of each code that was skipped, and how many more there are of it."""
+        for count, first in self._skips.values():
+            yield first, count - 1
 
     def skip_rest(self, name: str, code: str, reason: str) -> None:
         """The input as a whole, called `name`, is read in part only."""

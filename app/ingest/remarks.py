@@ -4,7 +4,7 @@ Given what was read and the tally; adds remarks to the tally, and reads nothing 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.errors import NotADump
 from app.ingest.archive import Opened
@@ -19,8 +19,10 @@ def no_dump(opened: Opened, inventory: Inventory) -> NotADump:
     """The error for an input in which nothing is XLA's."""
     found = ", ".join(f"{n} {kind}" for kind, n in sorted(inventory.kinds.items()))
     if opened.is_archive:
+        left_out = ", ".join(_left_out(inventory))
         return NotADump(
-            f"none of the files is XLA's ({found or 'no file at all'})",
+            f"none of the files is XLA's ({found or 'no file at all'})"
+            + (f"; left out: {left_out}" if left_out else ""),
             place=opened.name,
             code="no_xla_files",
             next_step="Looked for module_NNNN.NAME.*.txt and other files of --xla_dump_to, "
@@ -32,6 +34,14 @@ def no_dump(opened: Opened, inventory: Inventory) -> NotADump:
         next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
         "is given as a log (--log, log=).",
     )
+
+
+def _left_out(inventory: Inventory) -> Iterator[str]:
+    """What was not looked into; what was, and is nothing of XLA's, is counted by its kind."""
+    for first, more in inventory.left_out():
+        if first.code != "unknown_name":
+            others = f" and {more:,} more" if more else ""
+            yield f"{show_name(first.name[:200])}{others} ({first.reason})"
 
 
 def remark_on_folders(inventory: Inventory, texts: Sequence[ParsedText]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from backports import zstd
 
+from app.errors import NotADump
 from app.ingest.tar import read_tar
 from app.settings import Settings
 from ingest.archives import (
@@ -75,6 +76,29 @@ def test_archive_without_any_file_of_xla() -> None:
     assert refusal(data) == "no_xla_files"
     assert refusal(END) == "no_xla_files"
     assert refusal(zip_of({})) == "no_xla_files"
+
+
+def test_what_was_left_out_of_such_an_archive_is_named() -> None:
+    infos: list[tarfile.TarInfo] = []
+    for number, kind in enumerate((*[tarfile.SYMTYPE] * 600, tarfile.FIFOTYPE)):
+        info = tarfile.TarInfo(f"module_{number:04}.jit_f.before_optimizations.txt")
+        info.type, info.linkname = kind, "/etc/passwd"
+        infos.append(info)
+    with pytest.raises(NotADump) as caught:
+        load(tar_of({}, *infos))
+    assert caught.value.code == "no_xla_files"
+    assert caught.value.cause == (
+        "none of the files is XLA's (no file at all); left out: "
+        "module_0000.jit_f.before_optimizations.txt and 599 more (links are not followed), "
+        "module_0600.jit_f.before_optimizations.txt (neither a file nor a folder)"
+    )
+    inner = tar_of({"run/dump.tgz": gz(tar_of(WHOLE)), "notes": b"hello"})
+    with pytest.raises(NotADump) as caught:
+        load(inner)
+    assert caught.value.cause == (
+        "none of the files is XLA's (2 unknown); left out: "
+        "run/dump.tgz (archives inside the archive are not opened)"
+    )
 
 
 # ---- names ---------------------------------------------------------------------------------------
