@@ -58,25 +58,37 @@ def _module_view(module: Module) -> ModuleView:
     )
 
 
+def all_was_read(coverage: Coverage) -> str:
+    """What is said where nothing was left out: most lines of a log are anybody's."""
+    if _is_log(coverage):
+        return "The log was read to its end."
+    return "Everything was read and understood."
+
+
+def _is_log(coverage: Coverage) -> bool:
+    """Whether the lines counted are those of a log, there being nothing else."""
+    return coverage.lines > 0 and not coverage.hlo_files
+
+
 def coverage_view(coverage: Coverage) -> CoverageView:
     """How much of the input was read and understood."""
     kinds = ", ".join(f"{kind} {number:,}" for kind, number in sorted(coverage.kinds.items()))
     is_complete = not coverage.unparsed_lines and not coverage.skipped_count
-    # Of a log alone, its own lines are counted.
-    is_log = coverage.lines and not coverage.hlo_files
     facts = [
         ("Files", f"{coverage.files:,} ({kinds})" if kinds else f"{coverage.files:,}"),
         ("Bytes", size_text(coverage.bytes)),
         ("HLO texts", f"{coverage.hlo_files:,}"),
-        ("Lines of the log" if is_log else "Lines of HLO", f"{coverage.lines:,}"),
+        ("Lines of the log" if _is_log(coverage) else "Lines of HLO", f"{coverage.lines:,}"),
         ("Not understood", counted(coverage.unparsed_lines, "line")),
         ("Left out or read in part", counted(coverage.skipped_count, "file")),
     ]
     understood = "all of it understood" if is_complete else "not all of it understood"
+    if is_complete and _is_log(coverage):
+        understood = counted(coverage.lines, "line of a log", "lines of a log")
     return CoverageView(
         told=f"{counted(coverage.files, 'file')}, {size_text(coverage.bytes)}, {understood}",
         facts=tuple(facts),
-        complete=is_complete,
+        complete=all_was_read(coverage) if is_complete else "",
         remarks=coverage.remarks,
         skipped=rows_of(
             tuple(

@@ -273,11 +273,11 @@ class UnparsedView:
 
 @dataclass(frozen=True, slots=True)
 class CoverageView:
-    """How much was read and understood, `told` in a line."""
+    """How much was read and understood, `told` in a line; `complete` is "" if not all of it."""
 
     told: str
     facts: tuple[tuple[str, str], ...]
-    complete: bool
+    complete: str
     remarks: tuple[str, ...]
     skipped: Rows[SkippedView]
     unparsed: Rows[UnparsedView]

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.model.report import Coverage, Loop, Module, Report
+from app.report.inventory import all_was_read
 from app.report.loops import loop_story
 from app.report.passes import events_by_dump
 from app.report.program_facts import (
@@ -182,7 +183,7 @@ def _print_not_understood(coverage: Coverage, console: Console) -> None:
     unparsed = coverage.unparsed_lines
     skipped = coverage.skipped_count
     if not unparsed and not skipped:
-        console.print(_indented(Text("Everything was read and understood.")))
+        console.print(_indented(Text(all_was_read(coverage))))
         return
     if unparsed:
         console.print(_indented(Text(f"{counted(unparsed, 'line')} not understood:")))

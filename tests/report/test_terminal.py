@@ -10,8 +10,9 @@ from rich.text import Text
 
 from app.model.device import TargetDevice
 from app.model.memory import AsyncBuffers, LiveBuffer, Memory, MemoryEstimate, MemoryPeak
-from app.model.report import Report, Source
+from app.model.report import Coverage, Report, Source
 from app.model.source_lines import Snippet, SourceLines
+from app.report.inventory import coverage_view
 from app.report.loops import collective_sums
 from app.report.page import CollectiveSum
 from app.report.program_facts import (
@@ -277,6 +278,14 @@ def test_a_healthy_dump_is_told_modestly() -> None:
     assert "No known fault was found" in text
     assert "does not prove" in " ".join(text.split())
     assert "Everything was read and understood." in text
+
+
+def test_of_a_log_alone_it_is_not_said_that_all_of_it_was_understood() -> None:
+    report = msgspec.structs.replace(builders.log_only_report(), coverage=Coverage(lines=7))
+    text = printed(report)
+    assert "understood" not in text
+    assert "The log was read to its end." in text
+    assert "understood" not in coverage_view(report.coverage).told
 
 
 def test_a_log_alone_gives_a_verdict_without_a_place() -> None:
