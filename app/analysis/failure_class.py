@@ -40,7 +40,10 @@ _SLOW = frozenset({"constant-folding", "slow-compile"})
 _LINES_ABOVE = 5
 # What these are about fails in programs without XLA, too, and is called the same there.
 _OF_OTHERS_TOO = frozenset(
-    {"gemm-rewriter", "cudnn", "command-buffer", "nccl-error", "ptxas-backend", "triton-autotune"}
+    (
+        *("gemm-rewriter", "cudnn", "command-buffer", "nccl-error", "ptxas-backend"),
+        *("triton-autotune", "oom-buffers"),
+    )
 )
 _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 

@@ -34,6 +34,7 @@ STEPS = "".join(f"step {number} loss 1.5\n" for number in range(120))
         "ValueError: TPU system metadata missing",
         "ValueError: the node did not join the cluster in time",
         "ValueError: user has not arrived",
+        "RuntimeError: Termination timeout for worker 3",
         "ValueError: conditional has no branch",
         "ValueError: bad branch_index",
         "ValueError: host memory space exhausted",
@@ -165,3 +166,9 @@ def test_libraries_that_others_use_too_are_pointed_to() -> None:
     assert (found.class_, found.strength) == ("nccl-error", "pointed")
     (found,) = diagnose(read_log(raised.format("INTERNAL: "), name="run.log"))
     assert (found.class_, found.strength) == ("nccl-error", "stated")
+
+
+def test_memory_that_python_ran_out_of_is_pointed_to() -> None:
+    (found,) = diagnose(read_log(f"{RAISED}MemoryError\n", name="run.log"))
+    assert (found.class_, found.strength) == ("oom-buffers", "pointed")
+    assert found.tells.startswith("Python ran out")
