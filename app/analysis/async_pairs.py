@@ -19,6 +19,7 @@ from app.analysis.opcodes import (
     TPU_DONE,
     TPU_START,
     async_role,
+    base_opcode,
     collective_opcode,
     config_value,
     group_config,
@@ -319,3 +320,13 @@ def is_sync(module: Module, start: Instruction) -> bool:
         is True
         for line in lines
     )
+
+
+def is_asynchronous(module: Module, item: Instruction | None) -> bool | None:
+    """Whether a collective is begun and ended apart, and not marked as not to be.
+
+    None for what begins none; an `async-start`, whose operation stands elsewhere, among that.
+    """
+    if item is None or base_opcode(item.opcode) not in COLLECTIVES:
+        return None
+    return async_role(item.opcode) == "start" and not is_sync(module, item)

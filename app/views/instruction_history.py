@@ -12,11 +12,10 @@ from typing import Literal
 
 import msgspec
 
-from app.analysis.async_pairs import is_sync
+from app.analysis.async_pairs import is_asynchronous
 from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
 from app.analysis.loop_events import RENAMED_TO
-from app.analysis.opcodes import COLLECTIVES, async_role, base_opcode
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Loop, Struct
@@ -151,17 +150,10 @@ def _with_turn(
     after: tuple[Module, Instruction | None],
 ) -> Stage:
     """The stage with what a collective became by it."""
-    was, now = _is_asynchronous(*before), _is_asynchronous(*after)
+    was, now = is_asynchronous(*before), is_asynchronous(*after)
     if was is None or now is None or was == now:
         return stage
     return msgspec.structs.replace(stage, turned="asynchronous" if now else "synchronous")
-
-
-def _is_asynchronous(module: Module, item: Instruction | None) -> bool | None:
-    """Whether a collective is begun and ended apart, and not marked as not to be; else None."""
-    if item is None or base_opcode(item.opcode) not in COLLECTIVES:
-        return None
-    return async_role(item.opcode) == "start" and not is_sync(module, item)
 
 
 def _stands_in(text: str, computation: str, line: str) -> bool:
