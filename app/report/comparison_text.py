@@ -1,12 +1,11 @@
 """A comparison's sheet as terminal text: badge, verdict, tables, the difference of the texts."""
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from app.report.comparison_sheet import Grid, Section, Sheet, Tone
-from app.report.terminal_columns import table_of
+from app.report.terminal_columns import Trimmed, indented, table_of
 from app.report.terminal_tables import print_heading
 
 _STYLES: dict[Tone, str] = {
@@ -20,7 +19,7 @@ _STYLES: dict[Tone, str] = {
 def print_sheet(sheet: Sheet, console: Console) -> None:
     """Print all of it; text that came from a dump is printed as text, never as markup."""
     console.print(Text(f" {sheet.badge} ", style=f"{_STYLES[sheet.tone]} reverse"))
-    console.print(Text(sheet.verdict, style="bold"))
+    console.print(Trimmed(Text(sheet.verdict, style="bold")))
     _print_facts(sheet.facts, console)
     for grid in sheet.grids:
         _print_grid(grid, console)
@@ -29,7 +28,7 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
     if sheet.notes:
         print_heading("Notes", console)
         for note in sheet.notes:
-            console.print(Padding(Text(note), (0, 0, 0, 2), expand=False))
+            console.print(indented(Text(note)))
 
 
 def _print_section(section: Section, console: Console) -> None:
@@ -40,7 +39,7 @@ def _print_section(section: Section, console: Console) -> None:
     if section.lines:
         console.print()
         for line in section.lines:
-            console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2), expand=False))
+            console.print(indented(Text(line, overflow="fold")))
 
 
 def _print_facts(facts: tuple[tuple[str, str], ...], console: Console) -> None:
@@ -51,7 +50,7 @@ def _print_facts(facts: tuple[tuple[str, str], ...], console: Console) -> None:
     table.add_column(overflow="fold")
     for label, value in facts:
         table.add_row(Text(label), Text(value))
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    console.print(indented(table))
 
 
 def _print_grid(grid: Grid, console: Console) -> None:

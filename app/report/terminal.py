@@ -8,12 +8,12 @@ shown when the caller hands them in.
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from app.model.report import Confidence, Culprit, Evidence, Finding, Report, Severity
 from app.model.source_lines import NO_SOURCE_LINES, Snippet, SourceLines
+from app.report.terminal_columns import Trimmed, indented
 from app.report.terminal_experiments import print_replay
 from app.report.terminal_tables import print_heading, print_tables
 from app.report.verdict import Verdict, ranked_findings, verdict_of
@@ -70,20 +70,20 @@ def _print_verdict(verdict: Verdict, findings: Sequence[Finding], console: Conso
         line.append(f"  {CONFIDENCE_WORDS[verdict.confidence]}", style="bold")
         line.append(f"  {findings[0].rule}", style="dim")
     console.print(line)
-    console.print(Text(verdict.headline, style="bold"))
+    console.print(Trimmed(Text(verdict.headline, style="bold")))
     if verdict.statement:
         console.print()
-        console.print(_indented(Text(_cut(verdict.statement), style="red")))
+        console.print(indented(Text(_cut(verdict.statement), style="red")))
     console.print()
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
     for label, value in verdict.facts:
         facts.add_row(label, Text(value))
-    console.print(_indented(facts))
+    console.print(indented(facts))
     if verdict.lead:
         console.print()
-        console.print(Text(verdict.lead))
+        console.print(Trimmed(Text(verdict.lead)))
 
 
 def _print_finding(
@@ -97,8 +97,8 @@ def _print_finding(
         head.append(CONFIDENCE_WORDS[finding.confidence], style=_SURE_STYLE[finding.confidence])
         head.append(f"  {finding.rule}", style="dim")
         console.print(head)
-        console.print(Text(finding.title, style="bold"))
-    console.print(Text(message_text(finding)))
+        console.print(Trimmed(Text(finding.title, style="bold")))
+    console.print(Trimmed(Text(message_text(finding))))
     if finding.culprits:
         print_heading("Where", console)
         _print_culprits(finding.culprits, console, snippets)
@@ -134,7 +134,7 @@ def _print_culprits(culprits: Sequence[Culprit], console: Console, snippets: Sou
             line.append("" if culprit.stated else "  (line inferred)", style="dim")
         _print_item(line, console)
         if culprit.op_name:
-            console.print(_indented(Text(_cut(culprit.op_name, 120), style="dim"), 4))
+            console.print(indented(Text(_cut(culprit.op_name, 120), style="dim"), 4))
         if culprit.source is None:
             continue
         place = (culprit.source.file, culprit.source.line)
@@ -146,14 +146,14 @@ def _print_culprits(culprits: Sequence[Culprit], console: Console, snippets: Sou
 
 def _print_snippet(snippet: Snippet, marked: int, console: Console) -> None:
     if snippet.file:
-        console.print(_indented(Text(f"as {visible(snippet.file)} has it", style="dim"), 4))
+        console.print(indented(Text(f"as {visible(snippet.file)} has it", style="dim"), 4))
     for number, line in enumerate(snippet.lines, start=snippet.first_line):
         here = number == marked
         text = Text(f"{'>' if here else ' '} {number:5} | ", style="bold" if here else "dim")
         text.append(_cut(visible(line.expandtabs(4))), style="bold" if here else "")
         text.no_wrap = True
         text.overflow = "ellipsis"
-        console.print(_indented(text, 4))
+        console.print(indented(text, 4))
 
 
 def _print_evidence(
@@ -172,7 +172,7 @@ def _print_evidence(
             line = Text(f"{item.line}: ", style="cyan", no_wrap=True, overflow="ellipsis")
             line.append(" ".join(item.text.split())[: min(console.width, _MAX_TEXT)], style="none")
         if line:
-            console.print(_indented(line, indent + 2))
+            console.print(indented(line, indent + 2))
     _print_rest(len(evidence), most, "pieces of evidence", console)
 
 
@@ -186,7 +186,7 @@ def _print_advice(finding: Finding, console: Console) -> None:
             for flag in workaround.flags:
                 console.print(Text(f"    {flag}", style="green"), soft_wrap=True)
             if workaround.releases:
-                console.print(_indented(Text(f"jaxlib {workaround.releases}", style="dim"), 4))
+                console.print(indented(Text(f"jaxlib {workaround.releases}", style="dim"), 4))
     if finding.upstream:
         print_heading("Upstream", console)
         for item in finding.upstream:
@@ -201,16 +201,12 @@ def _print_item(text: Text, console: Console) -> None:
     row.add_column(width=3)
     row.add_column(overflow="fold")
     row.add_row("  -", text)
-    console.print(row)
+    console.print(Trimmed(row))
 
 
 def _print_rest(total: int, shown: int, noun: str, console: Console) -> None:
     if total > shown:
-        console.print(_indented(Text(f"and {total - shown:,} more {noun}", style="dim")))
-
-
-def _indented(content: Text | Table, columns: int = 2) -> Padding:
-    return Padding(content, (0, 0, 0, columns), expand=False)
+        console.print(indented(Text(f"and {total - shown:,} more {noun}", style="dim")))
 
 
 def _cut(text: str, limit: int = _MAX_TEXT) -> str:

@@ -1,4 +1,4 @@
-"""Tables of the terminal text: how wide each column is, so that no word breaks without need.
+"""Parts of the terminal text: tables with no word broken without need, lines set in, none padded.
 
 Words of a cell go to further lines where the terminal is too narrow. A word breaks only where the
 longest words of all columns do not fit side by side; a place then loses the front of its file name
@@ -6,10 +6,13 @@ and keeps its line number. Takes texts that are legible already; prints nothing 
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -19,13 +22,44 @@ _PLACE = re.compile(r"[^\s:]+:\d+(?:[-:]\d+)*")
 _AROUND = 3
 
 
+class Trimmed:
+    """A renderable without the blanks that rich fills its lines up with at their ends.
+
+    A terminal hides them; a file, a pipe or a thread of a bug shows a line as long as the longest.
+    """
+
+    def __init__(self, content: RenderableType) -> None:
+        self._content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """The lines of the content, as rich asks for them."""
+        for line in console.render_lines(self._content, options, pad=False):
+            yield from _without_end_blanks(line)
+            yield Segment.line()
+
+
+def _without_end_blanks(line: Sequence[Segment]) -> list[Segment]:
+    kept = list(line)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        last = kept[-1]
+        kept[-1] = Segment(last.text.rstrip(), last.style, last.control)
+    return kept
+
+
+def indented(content: RenderableType, columns: int = 2) -> Trimmed:
+    """The content, `columns` to the right."""
+    return Trimmed(Padding(content, (0, 0, 0, columns), expand=False))
+
+
 def table_of(
     columns: Sequence[str],
     rows: Sequence[Sequence[Text]],
     width: int,
     *,
     numbers: Collection[str] = (),
-) -> Table:
+) -> Trimmed:
     """A table for a terminal of `width` columns; those named in `numbers` are set right."""
     cells = [[Text(column) for column in columns], *(list(row) for row in rows)]
     room = max(len(columns), width - _AROUND * len(columns) + 1)
@@ -36,7 +70,7 @@ def table_of(
         table.add_column(Text(column), justify=justify, overflow="fold", width=columns_wide)
     for row in cells[1:]:
         table.add_row(*map(_with_places_of, row, widths))
-    return table
+    return Trimmed(table)
 
 
 def _span(cells: Sequence[Text]) -> tuple[int, int]:

@@ -2,12 +2,12 @@
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from app.model.experiments import Replay
 from app.report.experiments import ExperimentGroup, ExperimentRow, replay_view
+from app.report.terminal_columns import Trimmed, indented
 
 _STYLES = {"compiles": "green", "same-signature": "red"}
 
@@ -20,17 +20,15 @@ def print_replay(replay: Replay, console: Console) -> None:
     console.print()
     console.print(Text(view.heading, style="bold underline"))
     for line in view.lines:
-        console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2), expand=False))
+        console.print(indented(Text(line, overflow="fold")))
     for group in view.groups:
         _print_group(group, console)
     if view.reduced:
-        console.print(
-            Padding(Text(f"{view.reduced}: {view.reduced_name}"), (0, 0, 0, 2), expand=False)
-        )
+        console.print(indented(Text(f"{view.reduced}: {view.reduced_name}")))
     for command in view.commands:
         # On one line of its own, however long: it is there to be copied.
         console.print(Text(f"    {command}", style="green"), soft_wrap=True)
-    console.print(Padding(Text(view.limits, style="dim"), (0, 0, 0, 2), expand=False))
+    console.print(indented(Text(view.limits, style="dim")))
 
 
 def _figures(row: ExperimentRow) -> str:
@@ -55,4 +53,4 @@ def _print_group(group: ExperimentGroup, console: Console) -> None:
         if is_weighed:
             cells += [Text(cell) for cell in (row.work, row.collectives, row.peak)]
         table.add_row(*cells)
-    console.print(table)
+    console.print(Trimmed(table))

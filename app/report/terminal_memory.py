@@ -5,13 +5,12 @@ figures whether they are an estimate.
 """
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from app.model.memory import LiveBuffer, Memory
 from app.model.report import Module, Report
 from app.report.memory_words import CLASS_WORDS
-from app.report.terminal_columns import table_of
+from app.report.terminal_columns import indented, table_of
 from app.report.wording import counted, cut_list, place_text, size_text
 
 _MOST_BUFFERS = 8
@@ -35,7 +34,7 @@ def print_memory(report: Report, module: Module | None, console: Console) -> Non
         for name, word in CLASS_WORDS.items()
         if (size := peak.classes.get(name, 0))
     )
-    console.print(_indented(Text(classes)))
+    console.print(indented(Text(classes)))
     rows = [
         (
             Text(size_text(buffer.bytes)),
@@ -48,7 +47,7 @@ def print_memory(report: Report, module: Module | None, console: Console) -> Non
     console.print(table_of(("bytes", "what", "instruction", "line"), rows, console.width))
     left_out = peak.buffers - min(_MOST_BUFFERS, len(peak.largest))
     if left_out > 0:
-        console.print(_indented(Text(f"and {left_out:,} more buffers", style="dim"), 4))
+        console.print(indented(Text(f"and {left_out:,} more buffers", style="dim"), 4))
     _print_sharing(memory, console)
 
 
@@ -65,14 +64,10 @@ def _print_sharing(memory: Memory, console: Console) -> None:
     for each in overwritten[:_MOST_OPERATIONS]:
         writers = cut_list(each.overwritten_by, _MOST_OPERATIONS)
         text = f"{each.start}: its operand is overwritten before {each.done} by {writers}"
-        console.print(_indented(Text(text, style="bold", overflow="fold")))
+        console.print(indented(Text(text, style="bold", overflow="fold")))
     in_place = [each.start for each in memory.async_buffers if each.in_place]
     if in_place:
         names = cut_list(in_place, _MOST_OPERATIONS)
         words = counted(len(in_place), "asynchronous operation")
         verb = "puts its result" if len(in_place) == 1 else "put their results"
-        console.print(_indented(Text(f"{words} {verb} over the operand: {names}")))
-
-
-def _indented(content: Text, columns: int = 2) -> Padding:
-    return Padding(content, (0, 0, 0, columns), expand=False)
+        console.print(indented(Text(f"{words} {verb} over the operand: {names}")))

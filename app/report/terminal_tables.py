@@ -7,7 +7,6 @@ what is left out is counted.
 import itertools
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -24,7 +23,7 @@ from app.report.program_facts import (
     sends_text,
     total_text,
 )
-from app.report.terminal_columns import table_of
+from app.report.terminal_columns import indented, table_of
 from app.report.terminal_memory import print_memory
 from app.report.verdict import (
     is_beside_the_failure,
@@ -119,7 +118,7 @@ def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> 
     total = counted(len(module.dumps), "text")
     if not events:
         print_heading(f"Passes of {module.name} ({total})", console)
-        console.print(_indented(Text("No pass changed the structure of a loop.")))
+        console.print(indented(Text("No pass changed the structure of a loop.")))
         return
     print_heading(f"Passes of {module.name} that changed loops ({total})", console)
     rows: list[tuple[Text, Text, Text]] = []
@@ -153,14 +152,14 @@ def _print_environment(report: Report, module: Module | None, console: Console) 
     flags = [f"{name}={value}" for name, value in sorted(environment.flags.items())]
     source = f" ({', '.join(environment.flags_from)})" if environment.flags_from else ""
     rows.add_row("flags", Text(f"{counted(len(flags), 'flag')} known{source}"))
-    console.print(_indented(rows))
+    console.print(indented(rows))
 
 
 def _print_input(report: Report, console: Console) -> None:
     coverage = report.coverage
     print_heading("Input", console)
     console.print(
-        _indented(
+        indented(
             Text(
                 f"{report.input.name}: {counted(coverage.files, 'file')}, "
                 f"{size_text(coverage.bytes)}, {counted(coverage.hlo_files, 'HLO text')}, "
@@ -173,9 +172,9 @@ def _print_input(report: Report, console: Console) -> None:
     for role, noun in folded.items():
         if role in roles:
             plural = noun.replace("module", "modules") if role == "helper" else ""
-            console.print(_indented(Text(counted(roles.count(role), noun, plural))))
+            console.print(indented(Text(counted(roles.count(role), noun, plural))))
     for remark in coverage.remarks:
-        console.print(_indented(Text(f"remark: {remark}")))
+        console.print(indented(Text(f"remark: {remark}")))
     _print_not_understood(coverage, console)
 
 
@@ -183,31 +182,27 @@ def _print_not_understood(coverage: Coverage, console: Console) -> None:
     unparsed = coverage.unparsed_lines
     skipped = coverage.skipped_count
     if not unparsed and not skipped:
-        console.print(_indented(Text(all_was_read(coverage))))
+        console.print(indented(Text(all_was_read(coverage))))
         return
     if unparsed:
-        console.print(_indented(Text(f"{counted(unparsed, 'line')} not understood:")))
+        console.print(indented(Text(f"{counted(unparsed, 'line')} not understood:")))
         for line in coverage.unparsed[:_MAX_LISTED]:
             place = f"{file_name(line.file)}:{line.line}:{line.column}"
-            console.print(_indented(Text(f"{place}: {line.reason}", overflow="fold"), 4))
+            console.print(indented(Text(f"{place}: {line.reason}", overflow="fold"), 4))
         _print_left_out(unparsed, min(_MAX_LISTED, len(coverage.unparsed)), "lines", console)
     if skipped:
-        console.print(_indented(Text(f"{counted(skipped, 'file')} left out or read in part:")))
+        console.print(indented(Text(f"{counted(skipped, 'file')} left out or read in part:")))
         for item in coverage.skipped[:_MAX_LISTED]:
-            console.print(_indented(Text(f"{item.name}: {item.reason}", overflow="fold"), 4))
+            console.print(indented(Text(f"{item.name}: {item.reason}", overflow="fold"), 4))
         _print_left_out(skipped, min(_MAX_LISTED, len(coverage.skipped)), "files", console)
 
 
 def _print_left_out(total: int, shown: int, noun: str, console: Console) -> None:
     if total > shown:
-        console.print(_indented(Text(f"and {total - shown:,} more {noun}", style="dim"), 4))
+        console.print(indented(Text(f"and {total - shown:,} more {noun}", style="dim"), 4))
 
 
 def _print_small(count: int, noun: str, console: Console) -> None:
     if count:
         where = "in small modules"
-        console.print(_indented(Text(f"{counted(count, noun)} more {where}", style="dim"), 4))
-
-
-def _indented(content: Text | Table, columns: int = 2) -> Padding:
-    return Padding(content, (0, 0, 0, columns), expand=False)
+        console.print(indented(Text(f"{counted(count, noun)} more {where}", style="dim"), 4))

@@ -48,6 +48,12 @@ def test_verdict_names_pass_loop_line_and_certainty_on_the_first_screen() -> Non
     assert "0.4.29, 0.4.30" in first
 
 
+@pytest.mark.parametrize("width", [80, 200, 100_000])
+def test_no_line_is_filled_up_with_blanks(width: int) -> None:
+    lines = printed(builders.crash_report(), width=width).splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_everything_a_finding_holds_is_told() -> None:
     text = printed(builders.crash_report(), width=200)
     for part in (
