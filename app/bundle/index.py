@@ -87,7 +87,9 @@ def check_format(connection: sqlite3.Connection) -> int:
     return version
 
 
-def rows_of(connection: sqlite3.Connection, kind: type[T], query: str, *values: int) -> list[T]:
+def rows_of(
+    connection: sqlite3.Connection, kind: type[T], query: str, *values: int | str
+) -> list[T]:
     """The rows, each column of the type that `kind` states: SQLite itself keeps to none."""
     return msgspec.convert(connection.execute(query, values).fetchall(), list[kind])
 

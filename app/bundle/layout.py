@@ -17,7 +17,7 @@ from backports.zstd import CompressionParameter, DecompressionParameter, ZstdErr
 APPLICATION_ID = 0x686C6F53
 """`hloS` in SQLite's header, so that `file` and we tell a bundle from any other database."""
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised whenever a reader of the version before could misread the file."""
 
 FRAME_BYTES = 4 << 20
@@ -58,12 +58,25 @@ TABLES = {
         recipe INTEGER NOT NULL,
         recipe_parts INTEGER NOT NULL
     )""",
+    "aligned": """CREATE TABLE aligned (
+        position INTEGER PRIMARY KEY,
+        module TEXT NOT NULL,
+        before INTEGER NOT NULL,
+        after INTEGER NOT NULL,
+        form INTEGER NOT NULL,
+        raw_bytes INTEGER NOT NULL,
+        data BLOB NOT NULL
+    )""",
 }
 """The statements that make the tables. They are also the proof of the format: a reader takes a
 file only when its schema says exactly this, so no view or trigger of a stranger ever runs."""
 
-TABLES_BEFORE = {1: {name: sql for name, sql in TABLES.items() if name != "program"}}
-"""The tables of versions that are read still: the first had no source files."""
+TABLES_BEFORE = {
+    1: {name: sql for name, sql in TABLES.items() if name not in ("program", "aligned")},
+    2: {name: sql for name, sql in TABLES.items() if name != "aligned"},
+}
+"""The tables of versions that are read still: the first had no source files, neither had pairs of
+texts side by side."""
 
 LENGTH_BYTES = 4
 """What each piece takes in the table at the head of its frame."""

@@ -45,6 +45,9 @@ MAX_TEXT_BYTES = 1 << 30
 MAX_PROGRAM_BYTES = 16 << 20
 """A source file of more bytes than this is refused unread."""
 
+MAX_ALIGNED_BYTES = 64 << 20
+"""What is kept of two texts is refused unread where it is more bytes than this."""
+
 FRAME_CACHE_BYTES = 32 << 20
 """Unpacked frames that one bundle keeps for the next question."""
 
@@ -75,7 +78,8 @@ class Bundle:
         self._interner = Interner()
         self._report: Report | None = None
         with self._faults():
-            self._has_program = check_format(connection) > 1
+            version = check_format(connection)
+            self._has_program, self._has_aligned = version > 1, version > 2
             self._frames = read_frames(connection)
             self._modules, self._places = read_index(connection)
         self._frame_starts = [frame.first_piece for frame in self._frames]
@@ -184,6 +188,44 @@ class Bundle:
             if not 0 <= size <= MAX_PROGRAM_BYTES:
                 raise CorruptData("a source file of no credible size")
             return decompress(data, size).decode("utf-8", "backslashreplace")
+
+    def aligned_pairs(self) -> tuple[tuple[str, int, int], ...]:
+        """The pairs of texts of which something is kept: a module's id, positions of its texts.
+
+        Raises:
+            BadArchive: the file is damaged.
+        """
+        with self._reading, self._faults():
+            if not self._has_aligned:
+                return ()
+            query = "SELECT module, before, after FROM aligned ORDER BY position"
+            return tuple(rows_of(self._connection, tuple[str, int, int], query))
+
+    def aligned(self, module_id: str, before: int, after: int, *, form: int) -> bytes | None:
+        """What `add_aligned` was given of two texts in that form; None for none.
+
+        Raises:
+            BadArchive: the file is damaged.
+        """
+        with self._reading, self._faults():
+            if not self._has_aligned:
+                return None
+            rows = rows_of(
+                self._connection,
+                tuple[int, bytes],
+                "SELECT raw_bytes, data FROM aligned"
+                " WHERE module = ? AND before = ? AND after = ? AND form = ?",
+                module_id,
+                before,
+                after,
+                form,
+            )
+            if not rows:
+                return None
+            size, data = rows[0]
+            if not 0 <= size <= MAX_ALIGNED_BYTES:
+                raise CorruptData("two texts side by side of no credible size")
+            return decompress(data, size)
 
     def dump_text(self, module_id: str, index: int) -> str:
         """The text of a dump; bytes that are no UTF-8 are escaped, as in parsed values.

@@ -36,6 +36,20 @@ class ModuleTexts:
     texts: Iterable[tuple[str, Iterable[bytes]]]
 
 
+@dataclass(frozen=True, slots=True)
+class AlignedTexts:
+    """What was made beforehand of two texts of a module, by their positions: any bytes.
+
+    `form` is the version of what the bytes mean; a reader asks for the one that it knows.
+    """
+
+    module_id: str
+    before: int
+    after: int
+    form: int
+    data: bytes
+
+
 def write_bundle(path: Path, report: Report, contents: DumpContents | None) -> None:
     """Write the bundle of `report` to `path`, replacing what is there in one step.
 
@@ -75,6 +89,28 @@ def write_texts(
             _write_report(connection, report)
             _write_modules(connection, modules)
             _write_program(connection, program)
+
+
+def add_aligned(path: Path, pairs: Iterable[AlignedTexts]) -> None:
+    """Add pairs of texts side by side to a bundle that was written just now and nobody reads yet.
+
+    Raises:
+        OSError, sqlite3.OperationalError: the disk is full.
+    """
+    rows = [
+        (pair.module_id, pair.before, pair.after, pair.form, len(pair.data), compress(pair.data))
+        for pair in pairs
+    ]
+    if not rows:
+        return
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")
+        with connection:
+            connection.executemany(
+                "INSERT INTO aligned (module, before, after, form, raw_bytes, data)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
+            )
 
 
 @contextmanager

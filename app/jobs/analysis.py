@@ -6,6 +6,7 @@ from typing import Any
 
 from app.bundle import write_bundle
 from app.ingest import Progress
+from app.jobs.aligning import add_costly_pairs
 from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
 from app.jobs.upload import Upload
@@ -31,6 +32,7 @@ def analyse_upload(progress: Progress, *, upload: dict[str, Any], bundle: str) -
     progress("bundle", 0, None)
     with room_told():
         write_bundle(Path(bundle), analysis.report, analysis.contents)
+    add_costly_pairs(Path(bundle), analysis.contents, progress)
     return summary_of(analysis.report)
 
 

@@ -6,9 +6,10 @@ import msgspec
 
 from app.analysis.diff import diff_modules
 from app.bundle import Bundle
+from app.errors import BadArchive
 from app.ingest import Progress
 from app.ingest.collection import collection_paused
-from app.views.diff_panes import PaneRows
+from app.views.diff_panes import FORM, PaneRows
 from app.views.diff_rows import pane_rows
 from app.views.pass_diff import PassDiff, diff_of_computation, diff_view
 
@@ -72,11 +73,25 @@ def write_pane_rows(
 
 
 def pane_rows_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> PaneRows:
-    """The rows of two texts side by side.
+    """The rows of two texts side by side: those that the bundle keeps, else made now.
 
     Raises:
         NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
     """
+    kept = bundle.aligned(module_id, *texts, form=FORM)
+    if kept is not None:
+        return _rows_kept(kept)
     with collection_paused():
         before, after = (bundle.parse(module_id, index) for index in texts)
         return pane_rows(before, after, diff_modules(before, after))
+
+
+def _rows_kept(kept: bytes) -> PaneRows:
+    try:
+        return msgspec.json.decode(kept, type=PaneRows)
+    except msgspec.MsgspecError as error:
+        raise BadArchive(
+            f"two texts are kept side by side in no form that is read ({error})",
+            next_step="Analyse the dump again to make a new bundle.",
+            code="bad_bundle",
+        ) from error

@@ -14,6 +14,7 @@ import msgspec
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
 from app.ingest.log_text import WIDE_MARKS
+from app.jobs.aligning import Pair, add_pairs_again
 from app.jobs.analysis import summary_of
 from app.jobs.room import room_told
 from app.model.dump import ProgramFile
@@ -46,9 +47,11 @@ def redact_report(
         if not redaction["redact"]:
             report = opened.report()
             write_texts(Path(bundle), report, _as_they_are(opened), _program_of(opened))
+            add_pairs_again(Path(bundle), opened.aligned_pairs())
             return summary_of(report)
         copy = _Copy(opened, logs, redaction, progress)
         write_texts(Path(bundle), copy.report, copy.modules())
+        add_pairs_again(Path(bundle), copy.aligned_pairs())
         kinds = _kinds(copy.redactor)
         return summary_of(copy.report) | {"taken_out": kinds}
 
@@ -127,6 +130,13 @@ class _Copy:
             yield ModuleTexts(self.redactor.member(module.id), texts)
             done += len(module.dumps)
             self._progress("redact", done, self._texts)
+
+    def aligned_pairs(self) -> list[Pair]:
+        """The pairs of texts that are kept side by side, by the names of the copy."""
+        return [
+            (self.redactor.member(module_id), before, after)
+            for module_id, before, after in self._bundle.aligned_pairs()
+        ]
 
     def _places(self) -> Iterator[tuple[str, int]]:
         for module in self._bundle.modules():

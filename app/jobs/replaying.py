@@ -12,6 +12,7 @@ from typing import Any
 from app.bundle import write_bundle
 from app.errors import NotFound, UsageError
 from app.ingest import Progress, quiet
+from app.jobs.aligning import add_costly_pairs
 from app.jobs.analysis import examined, summary_of
 from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
@@ -88,6 +89,7 @@ def replay_upload(
     progress("bundle", 0, None)
     with room_told():
         write_bundle(Path(bundle), session.report, analysis.contents)
+    add_costly_pairs(Path(bundle), analysis.contents, progress)
     return summary_of(session.report)
 
 

@@ -44,10 +44,6 @@ _MAX_PASSES = 5_000
 _MAX_EVENTS = 20
 _MAX_NAMED = 5
 
-# Texts of less are held against each other before anybody notices.
-_LARGE_BYTES = 1 << 20
-_MAX_COSTLY = 4
-
 _KEYS = (
     KeyView("→ ←", "next or previous text"),
     KeyView("n, j", "next pass that changed something"),
@@ -81,7 +77,6 @@ class PassView:
     text_href: str
     graph_href: str
     here: bool
-    is_costly: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +146,8 @@ def _page_of(report: Report, place: PassesPlace) -> PassesPage:
     events = events_by_dump(place.module.id, legible(report.loops))
     changed = set(changed_texts(place.module))
     position = next(i for i, item in enumerate(report.modules) if item.id == place.module.id)
-    costly = costly_changes(shown)
     passes = [
-        _pass_view(place, position, shown, index, events, is_costly=index in costly)
+        _pass_view(place, position, shown, index, events)
         for index in range(min(len(shown.dumps), _MAX_PASSES))
     ]
     if len(passes) == len(shown.dumps):
@@ -261,8 +255,6 @@ def _pass_view(
     module: Module,
     index: int,
     events: Events,
-    *,
-    is_costly: bool,
 ) -> PassView:
     dump = module.dumps[index]
     before = module.dumps[index - 1] if index else None
@@ -290,20 +282,7 @@ def _pass_view(
         text_href=f"{place.report}#text/{position}/{index}/1",
         graph_href=f"{place.report}/graph?{urlencode(graph, errors='replace')}",
         here=index == place.at,
-        is_costly=is_costly,
     )
-
-
-def costly_changes(module: Module) -> frozenset[int]:
-    """The few texts that take longest to hold against the one before, if that takes long at all."""
-    dumps = module.dumps[:_MAX_PASSES]
-    large = [
-        index
-        for index in range(1, len(dumps))
-        if dumps[index].changed and dumps[index - 1].bytes + dumps[index].bytes >= _LARGE_BYTES
-    ]
-    large.sort(key=lambda n: (-abs(dumps[n].instructions - dumps[n - 1].instructions), n))
-    return frozenset(large[:_MAX_COSTLY])
 
 
 def _sent(dump: Dump) -> str:

@@ -7,6 +7,9 @@ kinds and lines and no text of their own.
 from app.model.report import Struct
 from app.views.pass_diff import Totals
 
+FORM = 1
+"""Raised with every change of what `PaneRows` holds or means: bundles keep some as JSON."""
+
 # One letter a row and pane; NOTHING where the pane is empty there.
 HEAD, SAME, RENAMED, CHANGED = "H", "s", "r", "c"
 ADDED, REMOVED, MOVED, PLACED, COPIED, NOTHING = "a", "d", "m", "x", "y", " "

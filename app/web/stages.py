@@ -12,6 +12,7 @@ _STAGES = {
     "loops": "Following loops through the passes",
     "rules": "Weighing the evidence",
     "bundle": "Writing the report",
+    "pairs": "Comparing the texts that changed most",
 }
 
 
@@ -60,8 +61,9 @@ def stage_views(row: ReportRow) -> tuple[StageView, ...]:
 def _stages_of(row: ReportRow) -> dict[str, str]:
     if not row.question.replay:
         return _STAGES
-    *before, last = _STAGES.items()
-    return dict([*before, _REPLAY, last])
+    stages = list(_STAGES.items())
+    stages.insert(list(_STAGES).index("bundle"), _REPLAY)
+    return dict(stages)
 
 
 def first_results(row: ReportRow) -> list[str]:

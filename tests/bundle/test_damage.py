@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bundle import Bundle, write_bundle
+from app.bundle import AlignedTexts, Bundle, add_aligned, write_bundle
 from app.bundle.layout import (
     FRAME_BYTES,
     CorruptData,
@@ -32,6 +32,7 @@ TEXTS = [
 def path(tmp_path: Path) -> Path:
     contents = contents_of({ID: TEXTS})
     write_bundle(tmp_path / "b", report_of(contents), contents)
+    add_aligned(tmp_path / "b", [AlignedTexts(ID, 0, 1, 1, b"rows" * 100)])
     return tmp_path / "b"
 
 
@@ -40,6 +41,8 @@ def read_everything(path: Path) -> None:
         bundle.report()
         for position in range(len(bundle.program_names())):
             bundle.program_text(position)
+        for module_id, before, after in bundle.aligned_pairs():
+            bundle.aligned(module_id, before, after, form=1)
         for module in bundle.modules():
             for dump in module.dumps:
                 bundle.dump_text(module.id, dump.index)
@@ -72,7 +75,7 @@ def test_another_database(tmp_path: Path) -> None:
         Bundle.open(tmp_path / "b")
 
 
-@pytest.mark.parametrize("version", [0, 3, 1000])
+@pytest.mark.parametrize("version", [0, 4, 1000])
 def test_another_version(version: int, path: Path) -> None:
     change(path, f"PRAGMA user_version = {version}")
     with pytest.raises(BadArchive, match=f"has format {version}") as caught:

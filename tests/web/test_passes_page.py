@@ -6,8 +6,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.model.report import Dump, Module
-from app.report.passes_page import costly_changes
 from samples import load_sample
 from web.accessible import barriers
 from web.view_dumps import view_dump
@@ -89,25 +87,15 @@ def test_passes_that_changed_nothing_are_folded_and_can_be_seen(
     assert page.locator("tr.here").count() == 1
 
 
-def test_few_changes_are_costly_and_those_of_small_texts_none() -> None:
-    def module(size: int) -> Module:
-        dumps = tuple(
-            Dump(index=n, file=f"{n}.txt", bytes=size, instructions=100 + n * n, changed=n % 2)
-            for n in range(40)
-        )
-        return Module(id="m", name="m", dumps=dumps)
-
-    assert costly_changes(module(1 << 18)) == frozenset()
-    assert costly_changes(module(1 << 20)) == {39, 37, 35, 33}
-
-
-def test_the_costliest_changes_are_made_before_the_click(
+def test_changes_are_asked_for_before_the_click(
     visit: Callable[..., Page], server: Server, browser: Browser
 ) -> None:
     page = visit()
     address = report_on(load_sample("fsdp_pipelined").archive.read_bytes(), browser, server)
+    page.goto(f"{address}/passes")
+    link = page.locator("th a[href*='/diff?']").first
     with page.expect_response(re.compile(r"/diff/rows\?")) as answer:
-        page.goto(f"{address}/passes")
+        link.hover()
     assert answer.value.ok
-    link = page.locator("a[data-warm]").first.get_attribute("href") or ""
-    assert answer.value.url.replace("/diff/rows", "/diff").endswith(f"{link}&rows=0")
+    href = link.get_attribute("href") or ""
+    assert answer.value.url.replace("/diff/rows", "/diff").endswith(f"{href}&rows=0")

@@ -1,0 +1,106 @@
+"""Pairs of texts that take long to put side by side, put side by side while a bundle is made.
+
+A reader who opens what a pass changed waits for that once for each pair, half a second and more
+where thousands of instructions changed; the few such pairs of a dump are kept in its bundle. Most
+dumps have none.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.analysis.diff import diff_modules
+from app.bundle import AlignedTexts, Bundle, add_aligned
+from app.ingest import Progress
+from app.ingest.collection import collection_paused
+from app.jobs.room import room_told
+from app.model.dump import DumpContents
+from app.views.diff_panes import FORM
+from app.views.diff_rows import pane_rows
+from hlo_parser import Computation, Module
+
+MAX_ALIGNED = 4
+"""Pairs that are kept of one dump."""
+
+MIN_CHANGED = 10_000
+"""Instructions of two texts that stand in one of them alone. On a dump of 157 texts of up to 21,000
+instructions the four pairs above it took 0.75 to 1.0 s each and those below it 0.5 s at most."""
+
+MAX_BYTES = 12 << 20
+"""Two texts of more bytes than this would hold up the report for seconds."""
+
+Pair = tuple[str, int, int]
+"""A module's id, and the positions of two of its texts."""
+
+
+def add_costly_pairs(bundle: Path, contents: DumpContents | None, progress: Progress) -> None:
+    """Add the costly pairs of `contents` to the bundle that was written of them.
+
+    Raises:
+        JobFailed: the disk is full (`no_space`).
+    """
+    pairs = costly_pairs(contents)
+    modules = {module.id: module.dumps for module in contents.modules} if contents else {}
+
+    def made() -> Iterable[AlignedTexts]:
+        for done, (module_id, before, after) in enumerate(pairs):
+            progress("pairs", done, len(pairs))
+            dumps = modules[module_id]
+            rows = _rows(dumps[before].module, dumps[after].module)
+            yield AlignedTexts(module_id, before, after, FORM, rows)
+
+    with room_told():
+        add_aligned(bundle, made())
+
+
+def add_pairs_again(bundle: Path, pairs: Sequence[Pair]) -> None:
+    """Add `pairs` to a bundle that has none, from the texts that it holds itself.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+        JobFailed: the disk is full (`no_space`).
+    """
+    with Bundle.open(bundle) as opened:
+        made = [
+            AlignedTexts(
+                module_id,
+                before,
+                after,
+                FORM,
+                _rows(opened.parse(module_id, before), opened.parse(module_id, after)),
+            )
+            for module_id, before, after in pairs
+        ]
+    with room_told():
+        add_aligned(bundle, made)
+
+
+def costly_pairs(contents: DumpContents | None) -> tuple[Pair, ...]:
+    """The neighbouring texts between which most was changed, where that is very much; in order."""
+    found: list[tuple[int, Pair]] = []
+    for module in contents.modules if contents else ():
+        for after, dump in enumerate(module.dumps[1:], 1):
+            before = module.dumps[after - 1]
+            if before.byte_size + dump.byte_size <= MAX_BYTES:
+                changed = _changed(before.module, dump.module)
+                if changed >= MIN_CHANGED:
+                    found.append((changed, (module.id, after - 1, after)))
+    found.sort(key=lambda each: -each[0])
+    return tuple(sorted(pair for _, pair in found[:MAX_ALIGNED]))
+
+
+def _changed(before: Module, after: Module) -> int:
+    """How many instructions stand in one of the two alone; equal lines of a dump are one object."""
+    left, right = set(before.computations), set(after.computations)
+    old, new = (_instructions(alone) for alone in (left - right, right - left))
+    return len(old ^ new)
+
+
+def _instructions(computations: Iterable[Computation]) -> set[int]:
+    return {id(each) for computation in computations for each in computation.instructions}
+
+
+def _rows(before: Module, after: Module) -> bytes:
+    with collection_paused():
+        return msgspec.json.encode(pane_rows(before, after, diff_modules(before, after)))
