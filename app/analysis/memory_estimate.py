@@ -15,6 +15,7 @@ from app.analysis.buffer_flow import BufferFlow
 from app.analysis.buffer_table import Buffer, TooMuchWork
 from app.analysis.loop_writes import Element
 from app.analysis.occupancy import Stay, busiest, levels_of
+from app.analysis.opcodes import COLLECTIVES, base_opcode
 from app.model.dump import (
     Allocation,
     BufferAssignment,
@@ -26,7 +27,7 @@ from app.model.dump import (
     ValuePositions,
 )
 from app.model.memory import MemoryEstimate
-from hlo_parser import Module, Shape
+from hlo_parser import Instruction, Module, Shape
 
 # Copies that one round makes may bear out others; real texts need two or three.
 _MOST_ROUNDS = 4
@@ -35,6 +36,8 @@ _MOST_PAIRS = 400
 # Places that are looked at for temporaries, all together: a second of work.
 _MOST_LOOKS = 1_000_000
 _PARTITIONING = "spmd-partitioning"
+# Custom calls that stand around what is divided by hand, or say how the partitioner is to divide.
+_MARKS = ("Sharding", "SPMD", "xla.sdy.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +259,40 @@ def _limits(
 
 
 def _is_divided(history: ModuleHistory, dump: PassDump) -> bool:
-    """Whether arrays are those of one device already."""
-    if dump.module.header.num_partitions < 2 or dump.name.kind == "after_optimizations":
+    """Whether arrays are those of one device already: a schedule is made after partitioning."""
+    header = dump.module.header
+    if header.num_partitions < 2 or header.is_scheduled:
+        return True
+    if dump.name.kind == "after_optimizations":
         return True
     earlier = (each.name for each in history.dumps[: dump.index + 1])
-    return any(name.after == _PARTITIONING for name in earlier) or any(
-        computation.name.endswith("_spmd") for computation in dump.module.computations
-    )
+    return any(name.after == _PARTITIONING for name in earlier) or _reads_as_divided(dump.module)
+
+
+def _reads_as_divided(module: Module) -> bool:
+    """Whether a text tells that it was partitioned, as one without its name and neighbours must.
+
+    Partitioning leaves shardings on parameters alone, for whoever calls the program, and none of
+    the calls that mark them (xla/service/spmd/spmd_partitioner.cc); of a program without any it
+    divides nothing.
+    """
+    if any(computation.name.endswith("_spmd") for computation in module.computations):
+        return True
+    lines = [i for computation in module.computations for i in computation.instructions]
+    if any(map(_is_marked, lines)):
+        return False
+    return any(map(_is_of_one_device, lines)) or not any("sharding" in i.attributes for i in lines)
+
+
+def _is_marked(instruction: Instruction) -> bool:
+    """Whether it says how an array is to be divided."""
+    target = instruction.custom_call_target if instruction.opcode == "custom-call" else None
+    if target is not None and target.startswith(_MARKS):
+        return True
+    sharding = instruction.attributes.get("sharding", "")
+    # What runs on the host keeps its one device.
+    return instruction.opcode != "parameter" and bool(sharding) and "maximal" not in sharding
+
+
+def _is_of_one_device(instruction: Instruction) -> bool:
+    return instruction.opcode == "partition-id" or base_opcode(instruction.opcode) in COLLECTIVES

@@ -40,6 +40,11 @@ def temporaries(*lines: str, before: str = "") -> int:
 
 
 X = f"%x = {KB} parameter(0)"
+X_OUT = f"ROOT %r = {KB} negate(%x)"
+ADD = (
+    "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
+    "  ROOT %c = f32[] add(%a, %b)\n}\n\n"
+)
 
 
 def test_what_is_held_and_what_lives_at_the_peak() -> None:
@@ -385,12 +390,53 @@ def test_other_memory_spaces_are_left_out_and_tiles_are_filled() -> None:
 
 
 def test_limits_of_a_text_before_partitioning_and_without_a_schedule() -> None:
-    memory = estimate(entry(X, f"ROOT %r = {KB} negate(%x)", header="num_partitions=8"))
+    shared = f"{X}, sharding={{devices=[8]<=[8]}}"
+    memory = estimate(entry(shared, f"ROOT %r = {KB} negate(%x)", header="num_partitions=8"))
     assert memory.estimate is not None
     assert (memory.estimate.order, memory.estimate.divided) == ("text", False)
     schedule, division = memory.estimate.limits
     assert "no schedule" in schedule
     assert "8 devices" in division
+
+
+SUM = f"ROOT %r = {KB} all-reduce(%x), channel_id=1, to_apply=%add, replica_groups={{{{0,1}}}}"
+SHARED = "sharding={devices=[8]<=[8]}"
+MARK = f'%m = {KB} custom-call(%x), custom_call_target="Sharding", {SHARED}'
+HOST = f'%h = {KB} custom-call(%x), custom_call_target="log", sharding={{maximal device=0}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "is_divided"),
+    [
+        # Partitioned: shardings stand on parameters alone, and devices talk to each other.
+        ((f"{X}, {SHARED}", SUM), "num_partitions=8", True),
+        ((f"{X}, {SHARED}", "%d = u32[] partition-id()", X_OUT), "num_partitions=8", True),
+        ((f"{X}, {SHARED}", HOST, SUM), "num_partitions=8", True),
+        ((f"{X}, {SHARED}", X_OUT), "num_partitions=8, is_scheduled=true", True),
+        # Nothing says how anything is to be divided, so nothing is.
+        ((X, X_OUT), "num_partitions=8", True),
+        ((f"{X}, {SHARED}", X_OUT), "num_partitions=1", True),
+        ((f"{X}, {SHARED}", X_OUT), "num_partitions=8", False),
+        ((X, f"{X_OUT}, {SHARED}"), "num_partitions=8", False),
+        # In a part that is divided by hand devices talk before the rest is divided.
+        ((f"{X}, {SHARED}", MARK, SUM), "num_partitions=8", False),
+        (
+            (
+                f"{X}, {SHARED}",
+                MARK.replace('"Sharding"', '"xla.sdy.GlobalToLocalShape"').partition(", shar")[0],
+                SUM,
+            ),
+            "num_partitions=8",
+            False,
+        ),
+    ],
+)
+def test_a_text_tells_whether_it_is_divided(
+    lines: tuple[str, ...], header: str, is_divided: bool
+) -> None:
+    memory = estimate(entry(*lines, header=header, before=ADD))
+    assert memory.estimate is not None
+    assert memory.estimate.divided is is_divided
 
 
 def test_tuples_that_hold_one_another_again_and_again_are_given_up() -> None:
