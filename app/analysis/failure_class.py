@@ -21,6 +21,7 @@ from app.analysis.own_words import (
     is_own_line,
 )
 from app.analysis.python_frames import died_outside_jax
+from app.analysis.topics import TOPIC, is_file_of_xla, topic_of
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs, settings_of
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
@@ -29,11 +30,15 @@ from app.model.report import Failure
 
 # What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
 _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
-_FILE_NAME = re.compile(r"\b(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
+_NOT_COMPILED = "while compiling %"
+_FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
 # A signature of a check is its place and its condition.
 _CHECKED = re.compile(
     r"Check failed|RET_CHECK|CHECK failure|^[\w./+\-]{1,200}\.(?:cc|h):\d{1,9}:? "
 )
+# Signs of code that many passes share, and what only a pass says that was at work.
+_OF_SHARED_CODE = frozenset({"core", "pass-check"})
+_SAID_BY_PASSES = frozenset({"host-compute"})
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
@@ -85,15 +90,44 @@ def _of_death(
     log: LogFacts, located: Failure | None, backend: str | None, flags: Mapping[str, str]
 ) -> Diagnosis | None:
     """The class of the first failure that has one by itself, else a guess about the first."""
+    topic: Diagnosis | None = None
     for failure in log.failures:
         found = _of_failure(failure, backend)
-        if found is not None:
-            return found
+        if found is not None and found.sign != TOPIC:
+            return _of_pass_at_work(log, found) or found
+        topic = topic or found
     if not log.failures:
         return None
     if not _is_wordless(log.failures[0]):
-        return _of_lines_above(log)
-    return _of_signal(log, located, backend, flags)
+        return _of_lines_above(log) or topic
+    return _of_signal(log, located, backend, flags) or topic
+
+
+def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
+    """The sign of a file that many classes share."""
+    sign = _whole(failure_signs("core"), stem)
+    return sign if sign and (sign.sign != TOPIC or is_file_of_xla(failure, stem)) else None
+
+
+def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
+    """The class of the pass that complained right before a check of shared code failed."""
+    failure = found.failure
+    if failure is None or failure.kind != "check" or found.sign not in _OF_SHARED_CODE:
+        return None
+    signs = (_first(failure_signs("warns"), [_text(x)]) for x in reversed(_right_above(log, "W")))
+    sign = next((s for s in signs if s is not None and s.sign in _SAID_BY_PASSES), None)
+    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
+
+
+def _right_above(log: LogFacts, severity: str) -> list[PipelinerMove]:
+    """The lines of a severity that were logged right before the first failure."""
+    failure = log.failures[0]
+    above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
+    return [
+        line
+        for line in log.verbose
+        if line.severity == severity and line.log == failure.log and line.line_number in above
+    ]
 
 
 def _of_lines_above(log: LogFacts) -> Diagnosis | None:
@@ -101,12 +135,7 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
     failure = log.failures[0]
     if failure.kind == "python":
         return None
-    above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
-    lines = [
-        line
-        for line in log.verbose
-        if line.severity == "E" and line.log == failure.log and line.line_number in above
-    ]
+    lines = _right_above(log, "E")
     signs = (_first(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
     sign = next(filter(None, signs), None)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
@@ -128,7 +157,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     is_own = is_own_failure(failure)
     if failure.kind == "python" and not is_own and is_mistake(failure.text):
         return None
-    text = _PRINTED.sub("%", failure.text)
+    text = _unprinted(failure.text)
     stem = _stem(failure.file, text)
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
     # The name of a Python exception stands in the signature alone.
@@ -140,8 +169,9 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
         or of_file
         or _first_frame(failure.stack)
-        or _whole(failure_signs("core"), stem)
+        or _of_shared_file(failure, stem)
         or _whole(failure_signs("state"), state)
+        or topic_of(failure, text)
     )
     if sign is None:
         return None
@@ -234,7 +264,8 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
             stem = _stem(line.file or None, text)
             sign = _whole(failure_signs("file"), stem)
             if sign is None and _CHECKED.search(text):
-                sign = _whole(failure_signs("core"), stem)
+                shared = _whole(failure_signs("core"), stem)
+                sign = shared if shared and shared.sign != TOPIC else None
     return sign
 
 
@@ -248,7 +279,7 @@ def _diagnosis(
     is_verifier = failure is not None and failure.kind == "verifier"
     if sign.on in ("says", "common", "warns") or (is_verifier and sign.on in ("pass", "core")):
         strength = "stated"
-    elif sign.on in ("hints", "flag"):
+    elif sign.on in ("hints", "flag") or sign.sign == TOPIC:
         strength = "guessed"
     elif sign.on == "state":
         strength = "guessed" if failure and failure.kind == "signal" else "stated"
@@ -271,7 +302,14 @@ def _stem(file: str | None, text: str) -> str:
 
 
 def _text(line: PipelinerMove) -> str:
-    return _PRINTED.sub("%", line.text)
+    return _unprinted(line.text)
+
+
+def _unprinted(text: str) -> str:
+    """The text without printed instructions; of one that did not compile its memory space stays."""
+    if _NOT_COMPILED not in text:
+        return _PRINTED.sub("%", text)
+    return _PRINTED.sub(lambda found: "% S(5)" if "S(5)" in found[0] else "%", text)
 
 
 def _said(line: PipelinerMove) -> FailureSign | None:

@@ -33,6 +33,9 @@ _SIGNAL = re.compile(
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
     # No `SIGSEGV handler installed`.
+    # Julia's: `[7575] signal 6 (-6): Aborted`, `signal (11.1): Segmentation fault`.
+    r"|(?:\[\d{1,9}\] )?signal (?:\(\d{1,2}(?:\.-?\d)?\)|\d{1,2} \(-?\d\)): (?:Segmentation fault"
+    r"|Aborted|Bus error|Illegal instruction|Floating point exception)"
     r"|SIG(?:SEGV|ABRT|BUS|ILL|FPE)(?=\s*(?:$|[:(,]|(?:in|at|received)\b))"
     # Reports of crashes on macOS.
     r"|Thread \d{1,9} Crashed:|(?:\* )?thread #\d{1,9}, [^\n]{0,200}stop reason = EXC_"
@@ -56,6 +59,7 @@ _BARE = re.compile(
     r"|Autotuning failed for (?:HLO\b|%|\S{1,200}(?: = |:|\s*$))|Ran out of memory in memory space"
     r"|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
+    r"|(?:[^\n]{0,200} RAW: )?Attempting to fetch value instead of handling error "
     # What the pipeline adds to a verifier's complaint, which may have been cut off.
     r"|\.{3} ?Failed after [a-z][\w.\-]{1,200}\s*$"
     r"|Failed after (?P<after_pass>[a-z][\w.\-]{1,200})\s*$"

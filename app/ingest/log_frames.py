@@ -1,6 +1,7 @@
-"""Reads the lines that Python prints of its stacks: of a traceback, and of threads when it dies.
+"""Reads the lines of stacks: what Python prints of its own, and what is printed of C++ frames.
 
-A line goes in, a frame comes out, or None. Which thread a frame is of is told by the line above.
+A line goes in, a frame or the symbol of one comes out, or None. Which thread a frame of Python is
+of is told by the line above.
 When its time is up `hloscope run` says so in the log and has Python print where its threads stand;
 that is no death.
 """
@@ -24,6 +25,18 @@ _OF_THREAD = re.compile(
     r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}) in (?P<name>.+)$'
 )
 _THREAD = re.compile(r"(?P<current>Current thread|Thread) 0x[0-9a-f]{1,16}\b")
+_OF_COMPILER = r"(?:xla|mlir|llvm|slinky|ynn|stream_executor|tsl)::"
+_SYMBOL = re.compile(
+    r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
+    rf"|\s*(?:PC: )?@ +(?P<bare>{_OF_COMPILER}\S.*)$"
+    rf"|\s*#\d{{1,4}} +(?:0x[0-9a-f]+ (?:in )?|(?={_OF_COMPILER}))(?P<gdb>.+)$"
+    r"|\s*(?:\* )?(?:frame #)?\d{1,4}:? +(?:[\w.+\-]{1,80}\s+)?0x[0-9a-f]{6,16} (?P<mac>\S.*)$"
+    # Julia: `_ZN3xla9Autotuner8AutotuneEv at /lib/libReactantExtra.so (unknown line)`.
+    r"|\s*(?P<julia>\w[\w.!#]{0,2000}) at \S{1,1000}(?: \(unknown line\)|\.jl:\d{1,9})\s*$"
+)
+# How the Itanium ABI writes a nested name, `_ZNK3xla13HloModuleName3RunE...`: length and name.
+_MANGLED = re.compile(r"_ZN?K?(?=\d)")
+_NAME_LENGTH = re.compile(r"\d{1,4}")
 _BY_ABORT = re.compile(r"SIGABRT|Aborted")
 
 
@@ -41,6 +54,24 @@ def frame_of_thread(text: str, number: int) -> PythonFrame | None:
     if found is None:
         return None
     return PythonFrame(found["file"], int(found["line"]), found["name"], number)
+
+
+def symbol_of(text: str) -> str | None:
+    """The symbol that a line prints of a C++ frame; a mangled one as far as its name goes."""
+    found = _SYMBOL.match(text)
+    return _plain(next(filter(None, found.groups()))) if found else None
+
+
+def _plain(symbol: str) -> str:
+    mangled = _MANGLED.match(symbol)
+    if mangled is None:
+        return symbol
+    names: list[str] = []
+    place = mangled.end()
+    while length := _NAME_LENGTH.match(symbol, place):
+        place = length.end() + int(length[0])
+        names.append(symbol[length.end() : place])
+    return "::".join(names)
 
 
 def is_by_abort(text: str) -> bool:

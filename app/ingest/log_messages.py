@@ -14,7 +14,13 @@ from typing import Literal
 from app import knowledge
 from app.ingest.failures import fold, names_in
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
-from app.ingest.log_frames import TIME_IS_UP, frame_of_thread, frame_of_traceback, is_by_abort
+from app.ingest.log_frames import (
+    TIME_IS_UP,
+    frame_of_thread,
+    frame_of_traceback,
+    is_by_abort,
+    symbol_of,
+)
 from app.ingest.log_kept import Deferred, Kept, left_out
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
@@ -39,12 +45,6 @@ _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
 _MOST_STACKS = 512
 
-_FRAME = re.compile(
-    r"\s*(?:PC: )?@ +0x[0-9a-f]+ +(?:(?:\d{1,9}|\(unknown\)) +(?=\S))?(?P<symbol>\S.*)$"
-    r"|\s*#\d{1,4} +(?:0x[0-9a-f]+ (?:in )?|(?=(?:xla|mlir|llvm|stream_executor|tsl)::))"
-    r"(?P<gdb>.+)$"
-    r"|\s*(?:\* )?(?:frame #)?\d{1,4}:? +(?:[\w.+\-]{1,80}\s+)?0x[0-9a-f]{6,16} (?P<mac>\S.*)$"
-)
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_](?:[\w.]|<locals>){0,200})(?:: (?P<text>.*)|)$")
 # With these JAX tells an exception once more, with another traceback.
 _STANDS_FOR = re.compile(r"\bJaxStackTraceBeforeTransformation$|\bUnfilteredStackTrace$")
@@ -362,8 +362,8 @@ class MessageReader:
     def _continue(self, stream: _Stream, message: Message, line: LogLine) -> None:
         text = line.text
         self._take_frame(stream, message, line)
-        if found := _FRAME.match(text):
-            self._add_frame(message, next(filter(None, found.groups())))
+        if symbol := symbol_of(text):
+            self._add_frame(message, symbol)
         elif message.origin == "signal" and (frame := frame_of_thread(text, line.number)):
             self._add_frame(message, f"{frame.function} ({frame.file}:{frame.line})")
         elif stream.stack == "lines":

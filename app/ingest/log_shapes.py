@@ -79,8 +79,11 @@ STATUS = re.compile(rf"(?P<code>{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}):
 _WRAPPER = re.compile(
     r"(?:Bad StatusOr access: |BadStatusOrAccess: |Compilation failed: |Compilation failure: "
     r"|Execution of replica \d{1,9} failed: |XLA FFI call failed: |Status: |what\(\): +"
-    r"|Failed to execute XLA Runtime executable: |run time error: |(?:[Ee]rror|status): )"
+    r"|Failed to execute XLA Runtime executable: |run time error: |(?:[Ee]rror|status): "
+    r"|(?:[^\n]{0,200} RAW: )?Attempting to fetch value instead of handling error )"
 )
+# absl, where a value is taken of what holds an error.
+_NO_VALUE = "Attempting to fetch value instead of handling error "
 _CHECK = re.compile(r"Check failed: ?")
 _TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1,9})\)$")
 _RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
@@ -249,7 +252,7 @@ def _of_fatal(message: Message, text: str) -> CheckFailure:
         what = _WHAT.search(text, 0, 2000)
         if what and STATUS.search(what["what"], 0, 300):
             return _of_status(message, what["what"])
-        if "RET_CHECK failure" in text[:400]:
+        if "RET_CHECK failure" in text[:400] or text.startswith(_NO_VALUE):
             return _of_status(message, text)
         subject = " ".join(filter(None, (mask(text), mask(what["what"]) if what else "")))
         return _failure(message, "fatal", text, subject, file=message.file, line=message.line)

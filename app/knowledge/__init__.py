@@ -8,6 +8,7 @@ from app.knowledge.check_sites import (
     check_site_lines,
     condition_digest,
     find_condition,
+    is_file_of_checks,
     releases_of_check,
 )
 from app.knowledge.failure_signs import FailureSign, failure_classes, failure_signs
@@ -66,6 +67,7 @@ __all__ = [
     "flag_known_in",
     "flag_releases",
     "flags_that_add",
+    "is_file_of_checks",
     "is_outside_passes",
     "nearest_flag",
     "newest_spelling",

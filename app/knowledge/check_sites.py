@@ -43,6 +43,11 @@ def releases_of_check(file: str, condition: str, line: int | None = None) -> tup
     return tuple(release for release, lines in sites.items() if line is None or line in lines)
 
 
+def is_file_of_checks(file: str) -> bool:
+    """Whether XLA has a C++ file of this base name, in any release, with a check in it."""
+    return file in _sites()
+
+
 def find_condition(file: str, text: str) -> str | None:
     """The condition of a check of `file` that `text` starts with, the longest if several.
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from app import knowledge
 from app.analysis.printed import without_print
 from app.analysis.python_frames import own_of
+from app.analysis.topics import TOPIC
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Confidence, Culprit, Evidence, Finding, Severity, Workaround
+from app.rules.candidates import ranked_candidates
 from app.rules.citing import (
     dump_evidence,
     log_evidence,
@@ -109,7 +111,8 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
     diagnosis = diagnosis_of(facts, class_)
     if diagnosis is None:
         return
-    story = stories.get(diagnosis.sign) or stories[""]
+    is_guess = diagnosis.sign == TOPIC and diagnosis.failure is not None
+    story = _about(diagnosis) if is_guess else stories.get(diagnosis.sign) or stories[""]
     texts = [diagnosis.text, *(line.text for line in diagnosis.lines)]
     named = (story.names or named_instructions)(facts, texts)
     culprits = named or (story.suspects(facts, diagnosis) if story.suspects else ())
@@ -127,6 +130,28 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
         unknown=tuple(_unknown(facts, diagnosis, story, is_named=bool(named))),
         upstream=knowledge.upstream(*story.refs),
     )
+
+
+def _about(diagnosis: Diagnosis) -> Story:
+    """What is told of a message that no row knows, but for what it is about."""
+    return Story(
+        title=f"The run died of an error about {diagnosis.tells}",
+        what="No rule knows this message; its class is a guess from what it is about.",
+        tries=(
+            Try("Read the message for what it wants; try a neighbouring release of jaxlib."),
+            Try("Report it to openxla/xla with this report (--markdown)."),
+        ),
+        unknown=("the cause",),
+        suspects=_unfinished_work,
+    )
+
+
+def _unfinished_work(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
+    """Where to look in a module that did not come to its end."""
+    history, failure = facts.failing, facts.failure
+    if history is None or failure is None or history.complete:
+        return ()
+    return ranked_candidates(facts, history, failure.pass_)
 
 
 def _severity(diagnosis: Diagnosis, story: Story) -> Severity:
@@ -160,7 +185,7 @@ def _message(
     is_named: bool,
 ) -> str:
     parts = [story.what, f"The log says: {_words_of(diagnosis)}"]
-    if diagnosis.strength != "stated":
+    if diagnosis.strength != "stated" and diagnosis.sign != TOPIC:
         parts.append(f"What speaks for it: {diagnosis.tells}.")
     failure = facts.failure
     if diagnosis.failure is not None and failure is not None:
@@ -200,7 +225,7 @@ def _own_lines(diagnosis: Diagnosis) -> Iterator[Culprit]:
     if failure is None:
         return
     frame = own_of(failure.frames or failure.meanwhile)
-    if frame is None or frame.log_line <= failure.line_number:
+    if frame is None or (diagnosis.sign != TOPIC and frame.log_line <= failure.line_number):
         # Only a traceback within the message, such as a callback's, tells where the fault is.
         return
     if own := own_line(failure):
@@ -275,4 +300,6 @@ def _unknown(facts: Facts, diagnosis: Diagnosis, story: Story, *, is_named: bool
     elif not is_named:
         yield "the instruction: the message names none that the dump holds"
     if diagnosis.strength != "stated":
-        yield f"the class of the failure: nothing states it ({diagnosis.tells})"
+        about = f"the message is about {diagnosis.tells}"
+        tells = about if diagnosis.sign == TOPIC else diagnosis.tells
+        yield f"the class of the failure: nothing states it ({tells})"

@@ -3,6 +3,7 @@
 import pytest
 
 from app.ingest import merge_logs, read_log
+from app.ingest.log_frames import symbol_of
 
 STACKS = {
     "a death": (
@@ -59,6 +60,7 @@ MAIN = (
 WORKER = '  File "/home/me/w.py", line 3 in work\n  File "/usr/lib/threading.py", line 982 in run\n'
 NAMED = "{} 0x00007f01 (most recent call first):\n"
 DIED = "Fatal Python error: Segmentation fault\n\n"
+RUN = "xla::gpu::HloPass::Run"
 TIME_UP = "hloscope run: the time is up; it shows its stacks\n"
 ABORTED = "Fatal Python error: Aborted\n\n"
 
@@ -112,3 +114,35 @@ def test_a_death_behind_a_progress_bar(bar: str, death: str) -> None:
     bare = read_log(death, name="x")
     assert len(bare.failures) == 1
     assert read_log(bar + death, name="x") == bare
+
+
+@pytest.mark.parametrize(
+    ("line", "symbol"),
+    [
+        ("    @     0x7f0e2365c1d4  xla::HloPass::Run()", "xla::HloPass::Run()"),
+        ("    @ xla::HloPass::Run()", "xla::HloPass::Run()"),
+        ("#4  0x00007f1c0b0e1c2d in xla::HloPass::Run(long) ()", "xla::HloPass::Run(long) ()"),
+        ("_ZN3xla3gpu7HloPass3RunEPNS_9HloModuleE at /lib/extra.so (unknown line)", RUN),
+        ("    @ 0x7f0e2365c1d4 _ZNK3xla3gpu7HloPass3RunEv", RUN),
+        ("gsignal at /usr/lib/libc.so.6 (unknown line)", "gsignal"),
+        ("Compile at /home/u/src/XLA.jl:376", "Compile"),
+        ("it stopped at /home/u once", None),
+        ("    @property", None),
+    ],
+)
+def test_symbol_of_a_frame(line: str, symbol: str | None) -> None:
+    assert symbol_of(line) == symbol
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[7575] signal 6 (-6): Aborted",
+        "[12] signal 11 (1): Segmentation fault",
+        "signal (11.1): Segmentation fault",
+    ],
+)
+def test_deaths_that_julia_tells(line: str) -> None:
+    frame = "_ZN3xla9Autotuner8AutotuneEv at /lib/libReactantExtra.so (unknown line)\n"
+    (failure,) = read_log(f"{line}\n{frame}", name="run.log").failures
+    assert (failure.kind, failure.stack) == ("signal", ("xla::Autotuner::Autotune",))

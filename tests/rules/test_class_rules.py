@@ -9,8 +9,22 @@ from app import knowledge
 from app.knowledge import failure_classes, failure_signs
 from app.rules.frame import Rule, load_rules
 from app.rules.telling import Story
+from app.service import Log, Question, analyze
+from app.settings import Settings
 
-PLACES = ("warns", "says", "common", "pass", "file", "frame", "core", "hints", "flag", "state")
+PLACES = (
+    "warns",
+    "says",
+    "common",
+    "pass",
+    "file",
+    "frame",
+    "core",
+    "hints",
+    "flag",
+    "state",
+    "topic",
+)
 SIGNS = {(s.class_, s.sign) for place in PLACES for s in failure_signs(place)}
 
 
@@ -94,3 +108,18 @@ def test_the_table_names_rules_of_the_class() -> None:
     for class_, codes in RULES_OF_CLASS.items():
         assert {class_of[code] for code in codes - {"MIS001"}} <= {class_}
         assert "MIS001" in class_of
+
+
+def test_a_message_that_only_has_a_topic_is_told_as_a_guess() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/home/u/t.py", line 5, in <module>\n    f()\n'
+        "jax.errors.JaxRuntimeError: INTERNAL: No such mesh: @inner\n"
+    )
+    report = analyze(None, Settings(), question=Question(logs=(Log("run.log", text),)))
+    (found,) = report.findings
+    assert (found.class_, found.severity, found.confidence) == ("spmd-check", "error", "possible")
+    assert found.title == "The run died of an error about shardings and meshes"
+    assert [c.source and (c.source.file, c.source.line) for c in found.culprits] == [
+        ("/home/u/t.py", 5)
+    ]
+    assert "the class of the failure: nothing states it" in " ".join(found.unknown)

@@ -1,0 +1,49 @@
+"""What a failure of XLA is about, where nothing states or points to its class.
+
+A status that no row of the table knows still names things: shardings, cliques, layouts. And every
+C++ file deals with something. Both only suggest a class, and are told as guesses. Asked are
+failures that XLA reports by itself; what other programs say by the same words has no topic.
+"""
+
+import re
+
+from app.knowledge import FailureSign, failure_signs, is_file_of_checks, releases_of_check
+from app.model.dump import CheckFailure
+
+# The sign of a row that knows no more than what a file or a message is about.
+TOPIC = "topic"
+
+# Others (not found, unavailable, ...) are given by file systems and networks, too.
+_STATUSES = frozenset(
+    ("INTERNAL", "INVALID_ARGUMENT", "UNIMPLEMENTED", "FAILED_PRECONDITION", "UNKNOWN")
+)
+_CHARACTERS = 600
+# What run times and stacks add to a message, whatever it is about.
+_ADDED = re.compile(
+    r"[:;]? ?while running replica \d{1,9} and partition [^\n]*|; current tracing scope[^\n]*"
+    r"|; current profiling annotation[^\n]*|Execution of replica \d{1,9} failed"
+    r"|Failed to execute XLA Runtime executable|run time error|Bad StatusOr access"
+    r"|[\w.]*(?:Xla|Jax)RuntimeError|Compilation fail(?:ed|ure): |\*\*\* Begin stack.*",
+    re.S,
+)
+
+
+def topic_of(failure: CheckFailure, text: str) -> FailureSign | None:
+    """The row for what a status of XLA is about; `text` is its message without printed HLO."""
+    if failure.kind != "status" or (failure.status or "INTERNAL") not in _STATUSES:
+        return None
+    words = _ADDED.sub("", text)[:_CHARACTERS]
+    return next((sign for sign in failure_signs("topic") if sign.words.search(words)), None)
+
+
+def is_file_of_xla(failure: CheckFailure, stem: str) -> bool:
+    """Whether the file that a failure names is XLA's.
+
+    Other programs have a `client.cc`, too: of a name that is a single word XLA must have that very
+    check.
+    """
+    if failure.file is None:
+        return False
+    if "_" in stem:
+        return is_file_of_checks(failure.file)
+    return bool(failure.condition and releases_of_check(failure.file, failure.condition))

@@ -1,0 +1,80 @@
+"""What a failure is about, where nothing states its class: only XLA's own, and only as a guess."""
+
+import pytest
+
+from app.analysis.failure_class import diagnose
+from app.ingest import read_log
+from app.knowledge import failure_signs
+from app.knowledge.tables import read_rows
+
+
+@pytest.mark.parametrize(
+    ("class_", "message"),
+    [
+        ("spmd-check", "INTERNAL: No such mesh: @inner"),
+        ("nccl-error", "INTERNAL: Rank 3 is not part of the clique"),
+        ("p2p-race", "UNIMPLEMENTED: A peer may be named once"),
+        ("lhs-scheduler", "FAILED_PRECONDITION: This needs a module that is scheduled"),
+        ("host-offload", "INVALID_ARGUMENT: There is no memory space 7"),
+        ("oom-buffers", "INTERNAL: No donated buffer may be read"),
+        ("conditional", "INVALID_ARGUMENT: A branch takes one argument, this one two"),
+        ("layout", "UNIMPLEMENTED: Tiled layouts do not nest here"),
+        ("fusion", "UNIMPLEMENTED: A fusion of kind kLocal"),
+        ("hlo-verifier", "INVALID_ARGUMENT: Rank of operand 3 of the instruction is 2"),
+        (
+            "ptxas-backend",
+            "INTERNAL: Could not set up the stream: while running replica 0 and "
+            "partition 0 of a replicated computation (other replicas may have failed as well).",
+        ),
+    ],
+)
+def test_a_status_of_xla_is_about_something(class_: str, message: str) -> None:
+    text = f"jax.errors.JaxRuntimeError: {message}\n"
+    (found,) = diagnose(read_log(text, name="run.log"))
+    assert (found.class_, found.sign, found.strength) == (class_, "topic", "guessed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ValueError: the mesh has no axis name x\n",
+        "RuntimeError: no kernel for this stream\n",
+        "UNAVAILABLE: the stream was closed by the peer\n",
+        "NOT_FOUND: no such buffer file\n",
+        "F0718 09:12:03.123456 24654 client.cc:31] Check failed: connected_ to the barrier\n",
+        "F0718 09:12:03.123456 24654 my_stream_kernel.cc:31] Check failed: ready\n",
+        "jax.errors.JaxRuntimeError: INTERNAL: something went wrong\n",
+    ],
+)
+def test_what_is_not_of_xla_or_about_nothing_has_no_topic(text: str) -> None:
+    assert diagnose(read_log(text, name="run.log")) == ()
+
+
+def test_a_class_that_something_states_comes_before_a_topic() -> None:
+    text = (
+        "jax.errors.JaxRuntimeError: INTERNAL: the stream is closed\n"
+        "F0718 09:12:03.123456 24654 layout_assignment.cc:31] Check failed: done\n"
+    )
+    (found,) = diagnose(read_log(text, name="run.log"))
+    assert (found.class_, found.strength) == ("layout", "pointed")
+
+
+def test_most_checks_of_xla_stand_in_files_that_have_a_class() -> None:
+    signs = failure_signs("file", "core")
+    total = known = 0
+    for file, *_ in read_rows("check_sites.tsv.xz"):
+        total += 1
+        stem = file.partition(".")[0]
+        known += any(sign.words.fullmatch(stem) for sign in signs)
+    assert known > 0.9 * total
+
+
+def test_a_pass_that_complained_right_before_a_check_of_shared_code_had_the_fault() -> None:
+    complaint = (
+        'W0000 00:00:1786849553.549497 3877 host_offloader.cc:298] Found an instruction ("add.7") '
+        "which does device compute in host memory space. Converting into host compute.\n"
+    )
+    check = "F0000 00:00:1786849553.5496 3877 shape_util.cc:238] Check failed: shape.IsArray()\n"
+    assert diagnose(read_log(complaint + check, name="run.log"))[0].class_ == "host-offload"
+    far = complaint + "step\n" * 9 + check
+    assert diagnose(read_log(far, name="run.log"))[0].class_ == "hlo-verifier"
