@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hlo_parser.infer_arrays import array_rules
+from hlo_parser.infer_dots import dot_rules
 from hlo_parser.infer_parts import (
     ANY,
     COMPLEX,
@@ -294,35 +295,6 @@ def _square(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     return shapes[0].without_layout
 
 
-def _dot(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
-    left, right = shapes[0], shapes[1] if len(shapes) > 1 else shapes[0]
-    batch, other_batch, contracted, other_contracted = (
-        listed(attributes, right if key.startswith("rhs") else left, key)
-        for key in (
-            "lhs_batch_dims",
-            "rhs_batch_dims",
-            "lhs_contracting_dims",
-            "rhs_contracting_dims",
-        )
-    )
-    if len(contracted) != len(other_contracted) or len(batch) != len(other_batch):
-        raise CannotInferError("dot takes as many dimensions of both operands")
-    for numbers in ((*batch, *contracted), (*other_batch, *other_contracted)):
-        if len(set(numbers)) < len(numbers):
-            raise CannotInferError("dot takes each dimension once")
-    for one, other in zip((*batch, *contracted), (*other_batch, *other_contracted), strict=True):
-        sizes = left.dimensions[one], right.dimensions[other]
-        if sizes[0] != sizes[1] and not (left.is_dynamic or right.is_dynamic):
-            raise CannotInferError(f"dot of {left.without_layout} and {right.without_layout}")
-    if left.is_dynamic or right.is_dynamic or left.element_type != right.element_type:
-        return ""
-    told = [left.dimensions[number] for number in batch]
-    taken, other_taken = {*batch, *contracted}, {*other_batch, *other_contracted}
-    told += [size for number, size in enumerate(left.dimensions) if number not in taken]
-    told += [size for number, size in enumerate(right.dimensions) if number not in other_taken]
-    return array(left.element_type, tuple(told))
-
-
 def _reverse(attributes: Mapping[str, str], shapes: list[Shape]) -> str:
     numbers = listed(attributes, shapes[0])
     if len(set(numbers)) < len(numbers):
@@ -365,6 +337,7 @@ def _set_dimension_size(attributes: Mapping[str, str], shapes: list[Shape]) -> s
 
 _RULES: dict[str, Rule] = {
     **array_rules(),
+    **dot_rules(),
     **window_rules(),
     "select": _select,
     "clamp": _clamp,
@@ -379,7 +352,6 @@ _RULES: dict[str, Rule] = {
     "sort": _together,
     "concatenate": _concatenate,
     "cholesky": _square,
-    "dot": _dot,
     "map": _map,
     "set-dimension-size": _set_dimension_size,
 }

@@ -145,7 +145,9 @@ class _Reading:
     def _refusal(self, header: Header) -> HloSyntaxError:
         """Why nothing was read: at what is not understood first, or behind one instruction."""
         scanner, message = self.scanner, "no HLO computation in this text"
-        span = self.unparsed[0].span if self.unparsed else Span(1, 1, 1, 1)
+        size = len(self.data)
+        line, column = 1 + self.data.count(b"\n"), self._column(size)
+        span = self.unparsed[0].span if self.unparsed else Span(line, column, line, column)
         start = scanner.skip_blank(0)
         if header is _NO_HEADER and scanner.starts_instruction(start):
             behind = scanner.skip_blank(scanner.instruction_end(start))
