@@ -23,13 +23,14 @@ from app.analysis.own_words import (
 from app.analysis.python_frames import died_outside_jax
 from app.analysis.topics import TOPIC, is_file_of_xla, topic_of
 from app.ingest.log_shapes import is_unstuck
-from app.knowledge import FailureSign, failure_signs, settings_of
+from app.knowledge import FailureSign, failure_signs, passes_named, settings_of
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
 
 # What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
 _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
+_ANONYMOUS = "(anonymous namespace)::"
 _NOT_COMPILED = "while compiling %"
 _FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
 # A signature of a check is its place and its condition.
@@ -194,14 +195,16 @@ def _of_signal(
             said = _diagnosis(sign, failure=failure)
             # A run goes on after a warning, so that it does not state why it died later.
             return replace(said, strength="pointed") if line.severity == "W" else said
-    first = failure.text.partition("\n")[0]
-    sign = _first_frame((*has_frames(texts), first)) or _of_assertion(texts)
+    first, *below = failure.text.split("\n")
+    picked = [line.text for line in log.verbose if not (line.severity or line.file)] + below
+    sign = _first_frame((*has_frames((*texts, *picked)), first)) or _of_assertion(texts)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     if died_outside_jax(failure) and "SIGILL" not in failure.signature:
         # Neither the compiler nor flags for it; only compiled code meets unknown instructions.
         return None
-    passes = [*log.passes[-1:], *([located.pass_] if located and located.pass_ else [])]
+    said = [name for text in picked for name in passes_named(text)]
+    passes = [*log.passes[-1:], *said[-1:], *([located.pass_] if located and located.pass_ else [])]
     for name in passes:
         sign = _whole(failure_signs("file"), name.replace("-", "_"))
         if sign is not None:
@@ -338,7 +341,8 @@ def _first(signs: Iterable[FailureSign], texts: Iterable[str]) -> FailureSign | 
 
 def _first_frame(stack: Iterable[str]) -> FailureSign | None:
     """The sign of the innermost frame that has one, its arguments left out."""
-    return _first(failure_signs("frame"), (frame.partition("(")[0] for frame in stack))
+    plain = (frame.replace(_ANONYMOUS, "").partition("(")[0] for frame in stack)
+    return _first(failure_signs("frame"), plain)
 
 
 def _whole(signs: Iterable[FailureSign], name: str) -> FailureSign | None:

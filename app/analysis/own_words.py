@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from app.analysis.python_frames import is_of_compiler
+from app.ingest.log_frames import symbol_of
 from app.ingest.log_shapes import STATUS_CODES
 from app.knowledge import failure_signs
 from app.model.dump import CheckFailure, PipelinerMove
@@ -17,6 +18,7 @@ from app.model.dump import CheckFailure, PipelinerMove
 _MARK = re.compile(
     rf"\b(?:{'|'.join(STATUS_CODES)}): |\b(?:Xla|Jax)RuntimeError\b|Check failed: "
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
+    r"|\bjax(?:lib)?\.(?:_src|_jax|errors|experimental|interpreters|xla_extension)\b"
     r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR\b|\bLLVM ERROR\b|\bloc\(\""
     r"|\w\.cu[:(]\d{1,9}\b|\w\.cc(?:[:(]\d{1,9}\b|\s)"
     r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
@@ -65,4 +67,5 @@ def is_denied(match: re.Match[str]) -> bool:
 
 def has_frames(texts: Iterable[str]) -> list[str]:
     """Those of some lines that name a symbol of C++; others name packages, files and products."""
-    return [text for text in texts if "::" in text]
+    told = ((symbol_of(text), text) for text in texts)
+    return [text if symbol is None else symbol for symbol, text in told if "::" in (symbol or text)]

@@ -31,6 +31,8 @@ _SIGNAL = re.compile(
     r"|(?:\S{1,200}: line \d{1,9}: *\d{1,9} )?(?:Segmentation fault|Aborted|Bus error"
     r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
+    # macOS: `python(378,0x1e9c9) malloc: *** error for object 0x4: ...`, and the shell's word.
+    r"|Abort trap: \d|\S{1,200}\(\d{1,9},0x[0-9a-f]{1,16}\) malloc: \*\*\* error "
     r"|(?:Program|Process) (?:received|terminated with) signal SIG[A-Z]{2,6}"
     # No `SIGSEGV handler installed`.
     # Julia's: `[7575] signal 6 (-6): Aborted`, `signal (11.1): Segmentation fault`.
@@ -54,7 +56,10 @@ _BARE_EXCEPTION = re.compile(
 )
 # Beginnings of a failure that were cut out of a log or wrapped by someone else's logger.
 _BARE = re.compile(
-    rf"(?:{'|'.join(STATUS_CODES)}): \S|(?:\w{{1,40}}: ){{0,2}}RET_CHECK failure \(|Check failed: "
+    rf"(?:{'|'.join(STATUS_CODES)}): \S"
+    # torch_xla's checks.
+    r"|(?:RuntimeError: )?[\w./+\-]{1,300}\.(?:cc|cpp|h):\d{1,9} : Check failed: "
+    r"|(?:\w{1,40}: ){0,2}RET_CHECK failure \(|Check failed: "
     r"|Non-OK-status: |LLVM (?:ERROR|Fatal Error)|Compilation fail(?:ed|ure): "
     r"|Autotuning failed for (?:HLO\b|%|\S{1,200}(?: = |:|\s*$))|Ran out of memory in memory space"
     r"|No valid engine configs for"

@@ -9,6 +9,7 @@ told as they stand. What they complain of is not judged here.
 import re
 from collections.abc import Iterator
 
+from app import knowledge
 from app.ingest.log_lines import clean_lines
 from app.model.dump import LogFacts, PipelinerMove
 
@@ -26,7 +27,8 @@ _COMPLAINS = re.compile(
     r"|out of (?:memory|range|bounds)|neither|missing|denied"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
     r"|precondition|taking|nan|inf|oom)\b)"
-    r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]* "
+    r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\b_ZNK?(?:3xla|4mlir|4llvm)"
+    r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]* "
 )
 # Warnings and information, complaints that say what is done instead, and those of an installer.
 _HARMLESS = re.compile(
@@ -35,6 +37,11 @@ _HARMLESS = re.compile(
     r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
     r"|\b(?:OK|ok|PASSED|passed)\b|(?<!Error: )Unable to initialize)"
 )
+
+
+def _names_code(text: str) -> bool:
+    """Whether a line names a symbol of C++ or a pass, as what someone adds to a bare death does."""
+    return "::" in text or bool(knowledge.passes_named(text))
 
 
 class Excerpt:
@@ -61,14 +68,20 @@ class Excerpt:
     def complaints(self, facts: LogFacts, name: str) -> Iterator[PipelinerMove]:
         """Lines that complain and were not told; none where `facts` hold what says more.
 
+        Below a death that says nothing, lines that name code or a pass are told, too.
+
         `facts` are those of the text, `name` is how the log is called in the report.
         """
-        if self._lines is None or facts.failures or any(told.file for told in facts.verbose):
+        failures = facts.failures
+        if self._lines is None or any(told.file for told in facts.verbose):
             return
-        told = {line.line_number for line in facts.verbose}
+        if any(failure.kind != "signal" for failure in failures):
+            return
+        told = {told.line_number for told in (*facts.verbose, *failures)}
         for line in clean_lines(self._lines):
             text = line.text[:_LINE_CHARACTERS]
             if line.is_headed or line.number in told:
                 continue
-            if _COMPLAINS.search(text) and not _HARMLESS.match(text):
+            names = bool(failures) and _names_code(text)
+            if (names or _COMPLAINS.search(text)) and not _HARMLESS.match(text):
                 yield PipelinerMove(name, line.number, "", text)

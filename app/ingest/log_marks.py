@@ -23,7 +23,15 @@ from app.ingest.log_words import WordFinder
 TRIGGERS = (
     *(b"xla_", b"jaxlib", b"fail", b"Fail", b"Non-OK", b"Error: ", b"Exception: ", b"Traceback"),
     *(b"Fatal ", b"LLVM", b"*** ", b"Segmentation", b"Aborted", b"Bus error", b"Illegal ins"),
-    *(b"Killed", b"Floating p", b"SIG", b"terminate called", b"Logging error", b"plugin config"),
+    *(
+        b"Killed",
+        b"Abort trap",
+        b"Floating p",
+        b"SIG",
+        b"terminate called",
+        b"Logging error",
+        b"plugin config",
+    ),
     *(b"Exception ignored", b"NCCL op", b"Gloo ", b" graph", b"d buffer"),
     *(b"ustom call ", b"ptxas e", b"stuck", b"Termination", b"launch group", b"to host"),
     *(b"device compute", b"unexpected", b"schecklt", b"No valid", b"of memory", b"hbm usage"),

@@ -85,6 +85,11 @@ _WRAPPER = re.compile(
 # absl, where a value is taken of what holds an error.
 _NO_VALUE = "Attempting to fetch value instead of handling error "
 _CHECK = re.compile(r"Check failed: ?")
+# As torch_xla prints it: `torch_xla/csrc/runtime/runtime.cc:17 : Check failed: ...`.
+_PLACED_CHECK = re.compile(
+    r"(?:RuntimeError: )?(?:[\w.+\-]{1,100}/){0,20}(?P<file>[\w.\-]{1,100}\.(?:cc|cpp|h))"
+    r":(?P<line>\d{1,9}) : Check failed: "
+)
 _TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1,9})\)$")
 _RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
 _NON_OK = re.compile(r"Non-OK-status: (?P<condition>.{1,400}?)(?:\s+[Ss]tatus: |\n|$)", re.S)
@@ -139,6 +144,7 @@ _SIGNAL_NAME = re.compile(r"SIG[A-Z]{2,6}")
 _SIGNAL_WORDS = {
     "Segmentation fault": "SIGSEGV",
     "Aborted": "SIGABRT",
+    "Abort trap": "SIGABRT",
     "Bus error": "SIGBUS",
     "Illegal instruction": "SIGILL",
     "Floating point exception": "SIGFPE",
@@ -153,6 +159,10 @@ def failure_of(message: Message) -> CheckFailure | None:
     text = message.text
     if message.origin == "signal":
         return _of_signal(message, text)
+    if message.origin in ("exception", "bare") and (placed := _PLACED_CHECK.match(text)):
+        return _of_check(
+            message, text[placed.end() :], file=placed["file"], line=int(placed["line"])
+        )
     if message.origin == "exception":
         return _of_exception(message, text)
     if message.severity in ("I", "W"):
@@ -167,20 +177,7 @@ def failure_of(message: Message) -> CheckFailure | None:
         return _failure(message, "rendezvous", text, file=message.file, line=message.line)
     if "RET_CHECK failure" in text[:400] or _states_failure(message, text):
         return _of_status(message, text)
-    if message.file is not None and text.startswith("RET_CHECK "):
-        # Shortened by whoever copied it: `copy_insertion.cc:427] RET_CHECK param != root`.
-        checked = split_check(message.file, text.removeprefix("RET_CHECK "))
-        condition = checked.condition
-        return _failure(
-            message,
-            "ret_check",
-            text,
-            condition,
-            file=message.file,
-            line=message.line,
-            condition=condition,
-        )
-    return None
+    return _of_shortened(message, text)
 
 
 def mentions_failure(text: str) -> bool:
@@ -222,8 +219,10 @@ def _states_failure(message: Message, text: str) -> bool:
     )
 
 
-def _of_check(message: Message, text: str) -> CheckFailure:
-    file, line = message.file, message.line
+def _of_check(
+    message: Message, text: str, *, file: str | None = None, line: int | None = None
+) -> CheckFailure:
+    file, line = file or message.file, line or message.line
     if file is None and (found := _TRAILING_PLACE.search(text.partition("\n")[0])):
         file, line = found["file"], int(found["line"])
         text = text[: found.start()] + text[found.end() :]
@@ -243,6 +242,22 @@ def _of_check(message: Message, text: str) -> CheckFailure:
         condition=checked.condition or None,
         values=checked.values,
         status=_code(found["code"]) if found else None,
+    )
+
+
+def _of_shortened(message: Message, text: str) -> CheckFailure | None:
+    """What someone shortened who copied it: `copy_insertion.cc:427] RET_CHECK param != root`."""
+    if message.file is None or not text.startswith("RET_CHECK "):
+        return None
+    condition = split_check(message.file, text.removeprefix("RET_CHECK ")).condition
+    return _failure(
+        message,
+        "ret_check",
+        text,
+        condition,
+        file=message.file,
+        line=message.line,
+        condition=condition,
     )
 
 

@@ -31,6 +31,7 @@ from app.knowledge.passes import (
     PassSpan,
     is_outside_passes,
     pass_releases,
+    passes_named,
     passes_of_file,
     purpose_of_pass,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "overlaid",
     "pairs_at_odds",
     "pass_releases",
+    "passes_named",
     "passes_of_file",
     "published_with_check",
     "published_with_flag",

@@ -13,6 +13,8 @@ from app.knowledge.check_sites import condition_digest
 from app.knowledge.releases import release_key
 from app.knowledge.tables import read_rows
 
+_DASHED = re.compile(r"\b[a-z]\w{1,40}(?:-\w{1,40}){1,8}\b")
+
 
 @dataclass(frozen=True, slots=True)
 class PassSpan:
@@ -28,6 +30,12 @@ class PassSpan:
 def pass_releases(name: str) -> PassSpan | None:
     """The releases in whose sources or dumps the pass was seen, None when in none."""
     return _spans().get(name)
+
+
+def passes_named(text: str) -> tuple[str, ...]:
+    """The passes that a text names, in order; of names that are one plain word none is taken."""
+    found = (name.removeprefix("before_").removeprefix("after_") for name in _DASHED.findall(text))
+    return tuple(name for name in found if name in _spans())
 
 
 def first_release_of_pass(name: str) -> str | None:
