@@ -97,6 +97,7 @@ def find_collectives(
                 if runs.count is None
                 else min(runs.count * site.bytes, LARGEST_COUNT),
                 history=traces.tracer.events(sightings),
+                waited_us=windows.waited(site),
             )
         )
     return tuple(found)
@@ -319,6 +320,13 @@ class _Windows:
             transfers = [Transfer(*place, sent[place], pair) for place, pair in pairs.items()]
             trips = known_trips(loops, position)
             self._reader = OverlapReader(module, device, transfers, trips)
+
+    def waited(self, site: _Site) -> float | None:
+        """Microseconds that a synchronous collective takes; None where no schedule tells."""
+        is_async = site.pair is not None and not site.pair.is_sync
+        if self._reader is None or self._device is None or is_async:
+            return None
+        return round(self._device.collective_seconds(site.bytes) * 1e6, 3) or None
 
     def of(self, site: _Site) -> Window | None:
         """The window of an asynchronous collective whose start and done stand in a schedule."""

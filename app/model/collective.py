@@ -77,6 +77,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     multiplied, None where one of them is not known; with `conditional` a branch need not be taken,
     and it is the most. `total_bytes` leave one device in that run. `history` begins where the
     collective first appears; it is empty where it was not followed, as one of very many.
+    `waited_us` is what a synchronous one of a schedule takes, estimated as the times of `Window`:
+    nothing runs meanwhile, so all of it is waited for.
     """
 
     module: str
@@ -101,3 +103,4 @@ class Collective(Struct, frozen=True, kw_only=True):
     executions: int | None = None
     conditional: bool = False
     total_bytes: int | None = None
+    waited_us: float | None = None

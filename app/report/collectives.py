@@ -9,33 +9,34 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from app.model.report import Collective, Loop, Module, Report, Window
+from app.model.report import Collective, Loop, Module, Report
 from app.report.collectives_drawing import (
     ScheduleView,
     behind_text,
     collective_anchor,
+    exposed_us,
+    hidden_text,
     is_scheduled,
     micros_text,
     overlap_kind,
     schedule_view,
-    times_text,
 )
 from app.report.graph import OptionView
 from app.report.history import history_href
 from app.report.html import page_environment
 from app.report.keys import KeyView
+from app.report.overlap_story import overlap_reasons, overlap_story
 from app.report.program_facts import (
     axes_text,
     line_text,
-    runs_text,
-    sent_text,
+    sends_text,
     sum_text,
     total_text,
 )
 from app.report.rows import Rows, rows_of
 from app.report.verdict import module_labels
 from app.report.views import ViewLink, address_of, view_links
-from app.report.wording import counted, cut_list, legible, size_text
+from app.report.wording import counted, cut_list, legible, shortened, size_text
 from app.views.collectives_schedule import Schedule, ScheduledCollective
 
 Grouping = Literal["", "line", "axes", "kind", "loop"]
@@ -48,7 +49,7 @@ GROUP_BY: Mapping[Grouping, str] = {
     "loop": "loop",
 }
 OVERLAP_WORDS = {
-    "sync": "synchronous: nothing runs meanwhile",
+    "sync": "synchronous",
     "unknown": "no schedule known",
     "exposed": "exposed",
     "partly": "partly hidden",
@@ -57,6 +58,8 @@ OVERLAP_WORDS = {
 _MAX_DRAWN = 6
 _MAX_ROWS = 2_000
 _MAX_IN_FLIGHT = 4
+# Of devices in groups, as the text lists them: thousands of devices make thousands of characters.
+_MAX_GROUPS = 120
 
 _KEYS = (
     KeyView("→ ←", "the next or previous collective of a drawing, when one has the focus"),
@@ -68,23 +71,25 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class CollectiveRow:
-    """One collective in the table; numbers without a unit are what the columns are sorted by."""
+    """One collective in the table; numbers without a unit are what the columns are sorted by.
+
+    `why` is what made it wait, as far as its history tells; `exposed` is the part of its time that
+    is waited for, all of it where it is synchronous, `exposed_note` says which.
+    """
 
     anchor: str
     bar_href: str
     name: str
     kind: str
-    size: str
-    bytes: int
-    runs: str
+    sends: str
     total: str
     total_bytes: int
     overlap: str
     overlap_kind: str
+    why: str
     exposed: str
     exposed_us: float
-    hidden: str
-    hidden_us: float
+    exposed_note: str
     behind: str
     in_flight: str
     axes: str
@@ -118,7 +123,9 @@ class CollectivesPage:
     action: str
     modules: tuple[OptionView, ...]
     groupings: tuple[OptionView, ...]
+    missing: str
     facts: tuple[tuple[str, str], ...]
+    reasons: tuple[str, ...]
     schedules: tuple[ScheduleView, ...]
     others: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
@@ -189,6 +196,7 @@ def _page_of(
         (item, _row(place, index, item, by_id, windows.get(index), index in drawn_indices))
         for index, item in own
     ]
+    whys = {index: row.why for (index, _), (_, row) in zip(own, rows, strict=True) if row.why}
     return CollectivesPage(
         title=legible(f"Collectives of {names[place.module.id]}"),
         heading="Collectives and overlap",
@@ -202,9 +210,11 @@ def _page_of(
         groupings=tuple(
             OptionView(value, word, value == place.group) for value, word in GROUP_BY.items()
         ),
-        facts=_facts([item for _, item in own], scheduled=is_scheduled(place.module)),
+        missing=_missing(place, schedules),
+        facts=_facts(report, [item for _, item in own], scheduled=is_scheduled(place.module)),
+        reasons=overlap_reasons(place.module, [item for _, item in own]),
         schedules=tuple(
-            schedule_view(report, item, number, loops) for number, item in enumerate(drawn)
+            schedule_view(report, item, number, loops, whys) for number, item in enumerate(drawn)
         ),
         others=tuple(
             (legible(item.computation), place.href(computation=item.computation))
@@ -212,14 +222,23 @@ def _page_of(
         ),
         notes=notes,
         groups=_groups(by_id, place.group, rows),
-        has_times=any(times_text(item) for _, item in own),
+        has_times=any(exposed_us(item) is not None for _, item in own),
         keys=_KEYS,
     )
 
 
-def _facts(collectives: Sequence[Collective], *, scheduled: bool) -> tuple[tuple[str, str], ...]:
-    windows = [item.window for item in collectives if item.window]
-    timed = [w for w in windows if w.exposed_us is not None and w.hidden_us is not None]
+def _missing(place: CollectivesPlace, schedules: Sequence[Schedule]) -> str:
+    """That the computation of the address holds no collective, where that is known."""
+    names = {item.computation for item in schedules}
+    if not names or place.computation in ("", *names):
+        return ""
+    name = legible(shortened(place.computation, _MAX_GROUPS))
+    return f"No collective stands in a computation {name} of the last text; shown are the others."
+
+
+def _facts(
+    report: Report, collectives: Sequence[Collective], *, scheduled: bool
+) -> tuple[tuple[str, str], ...]:
     kinds = [overlap_kind(item, scheduled=scheduled) for item in collectives]
     facts = (
         ("Bytes one device sends in a run", sum_text(collectives)),
@@ -227,21 +246,47 @@ def _facts(collectives: Sequence[Collective], *, scheduled: bool) -> tuple[tuple
         ("Partly hidden", f"{kinds.count('partly'):,}"),
         ("Exposed", f"{kinds.count('exposed'):,}"),
         ("Synchronous", f"{kinds.count('sync'):,}"),
-        ("No schedule known", f"{kinds.count('unknown'):,}" if "unknown" in kinds else ""),
-        (
-            "Exposed, each once" + (", the synchronous aside" if kinds.count("sync") else ""),
-            micros_text(sum(w.exposed_us or 0 for w in timed)) if timed else "",
-        ),
-        ("Times by the peaks of", legible(_device(timed))),
+        ("No schedule known", f"{kinds.count('unknown'):,}"),
+        ("Exposed in windows, each once", _sum_of_times(collectives, of_async=True)),
+        ("Synchronous, all exposed, each once", _sum_of_times(collectives, of_async=False)),
+        ("Exposed in a run", _exposed_in_a_run(collectives)),
+        ("Times by the peaks of", legible(_device(report, collectives))),
     )
     return tuple((label, value) for label, value in facts if value and value != "0")
 
 
-def _device(windows: Sequence[Window]) -> str:
-    for window in windows:
-        if window.device:
-            return window.device + (", assumed" if window.device_assumed else "")
-    return ""
+def _sum_of_times(collectives: Sequence[Collective], *, of_async: bool) -> str:
+    """The exposed time of those that are asynchronous, or of the others; "" for none known."""
+    times = [
+        time
+        for item in collectives
+        if (time := exposed_us(item)) is not None and (item.waited_us is None) == of_async
+    ]
+    return micros_text(sum(times)) if times else ""
+
+
+def _exposed_in_a_run(collectives: Sequence[Collective]) -> str:
+    """The exposed time of all with their repetitions, as far as these are known."""
+    timed = [(item, time) for item in collectives if (time := exposed_us(item)) is not None]
+    if not timed:
+        return ""
+    is_more = any(item.executions is None for item, _ in timed)
+    is_less = any(item.conditional for item, _ in timed)
+    about = "about " if is_more and is_less else "at least " if is_more else "at most "
+    total = sum((item.executions or 1) * time for item, time in timed)
+    return (about if is_more or is_less else "") + micros_text(total)
+
+
+def _device(report: Report, collectives: Sequence[Collective]) -> str:
+    if all(exposed_us(item) is None for item in collectives):
+        return ""
+    for item in collectives:
+        if item.window is not None and item.window.device:
+            return item.window.device + (", assumed" if item.window.device_assumed else "")
+    device = report.environment.device
+    if device is None:
+        return ""
+    return device.name + (", assumed" if device.standing == "assumed" else "")
 
 
 def _groups(
@@ -285,15 +330,13 @@ def _bytes_of(members: Sequence[tuple[Collective, CollectiveRow]]) -> int:
 
 
 def _summary(items: Sequence[Collective]) -> str:
-    exposed = [w.exposed_us for item in items if (w := item.window) and w.exposed_us is not None]
     parts = [
         counted(len(items), "collective"),
         f"{size_text(sum(item.bytes for item in items))} when each runs once",
     ]
-    parts += [f"{micros_text(sum(exposed))} exposed"] if exposed else []
-    # Nothing runs beside them: what they take is not among what asynchronous ones leave exposed.
-    waited = sum(not item.is_async for item in items) if exposed else 0
-    parts += [f"and all of {waited:,} synchronous"] if waited else []
+    exposed, waited = (_sum_of_times(items, of_async=each) for each in (True, False))
+    parts += [f"{exposed} exposed in windows"] if exposed else []
+    parts += [f"{waited} synchronous"] if waited else []
     return ", ".join(parts)
 
 
@@ -308,24 +351,22 @@ def _row(
     item = legible(asked)
     loop = loops.get(asked.loop or "")
     kind = overlap_kind(item, scheduled=is_scheduled(place.module))
-    times = item.window if item.window and item.window.exposed_us is not None else None
+    exposed = exposed_us(item)
     source = asked.source
     return CollectiveRow(
         anchor=collective_anchor(index),
         bar_href=f"#bar-{index}" if is_drawn else "",
         name=item.instruction,
         kind=item.opcode,
-        size=sent_text(item),
-        bytes=item.bytes,
-        runs=runs_text(item),
+        sends=sends_text(item),
         total=total_text(item),
         total_bytes=item.bytes if item.total_bytes is None else item.total_bytes,
         overlap=OVERLAP_WORDS[kind],
         overlap_kind=kind,
-        exposed=micros_text(times.exposed_us or 0) if times else "",
-        exposed_us=(times.exposed_us or 0) if times else -1,
-        hidden=micros_text(times.hidden_us or 0) if times else "",
-        hidden_us=(times.hidden_us or 0) if times else -1,
+        why=overlap_story(place.module, asked),
+        exposed="" if exposed is None else micros_text(exposed),
+        exposed_us=-1 if exposed is None else exposed,
+        exposed_note=hidden_text(item),
         behind=behind_text(window) if window else "",
         in_flight=cut_list(item.window.in_flight, _MAX_IN_FLIGHT) if item.window else "",
         axes=axes_text(item),
@@ -339,7 +380,7 @@ def _row(
         history_href=history_href(
             place.report, asked.module, asked.dump, asked.computation, asked.instruction
         ),
-        groups=item.replica_groups or "",
+        groups=shortened(item.replica_groups or "", _MAX_GROUPS),
     )
 
 

@@ -5,6 +5,7 @@ that is waited for is drawn at its end and hatched, for a done waits last. A syn
 is a block that everything waits for. Of a text without a schedule no bar says what is waited for.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.model.report import Collective, Module, Report
@@ -84,9 +85,16 @@ class ScheduleView:
 
 
 def schedule_view(
-    report: Report, schedule: Schedule, number: int, loops: dict[str, str]
+    report: Report,
+    schedule: Schedule,
+    number: int,
+    loops: dict[str, str],
+    whys: Mapping[int, str],
 ) -> ScheduleView:
-    """The drawing of one computation, the `number`-th of the page; `loops` are names by id."""
+    """The drawing of one computation, the `number`-th of the page.
+
+    `loops` are names by id, `whys` what made a collective wait, by its position in the report.
+    """
     lanes = max(1, min(schedule.lanes, _MAX_LANES))
     flight_y = _TOP + lanes * _LANE_HEIGHT + _GAP
     works_y = flight_y + (_FLIGHT_HEIGHT + _GAP if schedule.in_flight else 0)
@@ -108,7 +116,14 @@ def schedule_view(
         left=_LEFT,
         right=WIDTH - _RIGHT,
         bars=tuple(
-            _bar(report.collectives[w.index], w, scale, scheduled=schedule.scheduled) for w in drawn
+            _bar(
+                report.collectives[w.index],
+                w,
+                scale,
+                whys.get(w.index, ""),
+                scheduled=schedule.scheduled,
+            )
+            for w in drawn
         ),
         works=_works(schedule, scale, bottom),
         works_y=works_y,
@@ -124,7 +139,7 @@ def schedule_view(
 
 
 def _bar(
-    collective: Collective, window: ScheduledCollective, scale: float, *, scheduled: bool
+    collective: Collective, window: ScheduledCollective, scale: float, why: str, *, scheduled: bool
 ) -> BarView:
     x = _LEFT + window.start * scale
     width = max(_LEAST_WIDTH, (window.end - window.start + 1) * scale)
@@ -148,16 +163,17 @@ def _bar(
         label=shortened(name, room) if room > 5 else "",
         label_x=round(x + 4, 1),
         label_y=y + _BAR_HEIGHT / 2,
-        title="\n".join(_bar_lines(collective, window)),
+        title="\n".join(_bar_lines(collective, window, why)),
     )
 
 
-def _bar_lines(collective: Collective, window: ScheduledCollective) -> list[str]:
+def _bar_lines(collective: Collective, window: ScheduledCollective, why: str) -> list[str]:
     parts = [f"{legible(collective.instruction)}: {size_text(collective.bytes)}"]
     axes = legible(axes_text(collective))
     parts += [f"along {axes}"] if axes else []
     parts.append(times_text(collective))
     parts += [f"behind it: {behind_text(window)}"] if window.behind_total else []
+    parts += [f"why it waits: {why}"] if why else []
     return [part for part in parts if part]
 
 
@@ -193,12 +209,30 @@ def exposed_share(collective: Collective) -> float:
     return window.exposed_us / total if total else 0.0
 
 
-def times_text(collective: Collective) -> str:
-    """`hidden 12 us, exposed 3 us`, or "" where no time is estimated."""
+def exposed_us(collective: Collective) -> float | None:
+    """Microseconds that are waited for: all of a synchronous one; None where no time is known."""
+    if collective.waited_us is not None:
+        return collective.waited_us
+    return None if collective.window is None else collective.window.exposed_us
+
+
+def hidden_text(collective: Collective) -> str:
+    """What is not exposed: `hidden 12 us`, or `all of it` exposed; "" where no time is known."""
+    if collective.waited_us is not None:
+        return "all of it"
     window = collective.window
-    if window is None or window.hidden_us is None or window.exposed_us is None:
+    hidden = None if window is None else window.hidden_us
+    return "" if hidden is None else f"hidden {micros_text(hidden)}"
+
+
+def times_text(collective: Collective) -> str:
+    """`hidden 12 us, exposed 3 us`, `all of 15 us exposed`; "" where no time is estimated."""
+    exposed = exposed_us(collective)
+    if exposed is None:
         return ""
-    return f"hidden {micros_text(window.hidden_us)}, exposed {micros_text(window.exposed_us)}"
+    if collective.waited_us is not None:
+        return f"all of {micros_text(exposed)} exposed"
+    return f"{hidden_text(collective)}, exposed {micros_text(exposed)}"
 
 
 def micros_text(micros: float) -> str:

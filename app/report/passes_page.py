@@ -34,6 +34,7 @@ from app.report.wording import (
     cut_list,
     legible,
     more_text,
+    numbered_pass,
     operations_text,
     pass_label,
     pass_number,
@@ -89,7 +90,10 @@ class QuietView:
 
 @dataclass(frozen=True, slots=True)
 class PassesPage:
-    """Everything the template shows; an entry of `rows` is a pass or, second, what is folded."""
+    """Everything the template shows; an entry of `rows` is a pass or, second, what is folded.
+
+    `missing` says which text the address asks for and the page has not.
+    """
 
     title: str
     heading: str
@@ -104,6 +108,7 @@ class PassesPage:
     later_href: str
     curves: tuple[CurveView, ...]
     legend: tuple[LegendView, ...]
+    missing: str
     rows: tuple[tuple[PassView | None, QuietView | None], ...]
     fold_href: str
     fold_words: str
@@ -140,8 +145,9 @@ def passes_page(
     return template.render(page=_page_of(report, place), **(base_context or {}))
 
 
-def _page_of(report: Report, place: PassesPlace) -> PassesPage:
+def _page_of(report: Report, asked: PassesPlace) -> PassesPage:
     names = module_labels(report)
+    place = replace(asked, at=min(asked.at, min(len(asked.module.dumps), _MAX_PASSES) - 1))
     shown = legible(place.module)
     events = events_by_dump(place.module.id, legible(report.loops))
     changed = set(changed_texts(place.module))
@@ -176,6 +182,7 @@ def _page_of(report: Report, place: PassesPlace) -> PassesPage:
         later_href=place.href(at=min(later)) if later else "",
         curves=_curves(shown, events),
         legend=legend_of(found[0].group for found in events.values()),
+        missing=_missing(asked, shown, place.at),
         rows=tuple(_rows(place, passes, changed)),
         fold_href=place.href(all="" if place.all else 1) if quiet > 0 else "",
         fold_words=f"{'Fold' if place.all else 'Show'} the {counted(quiet, 'pass', 'passes')}"
@@ -193,6 +200,14 @@ def _page_of(report: Report, place: PassesPlace) -> PassesPage:
             },
         },
     )
+
+
+def _missing(asked: PassesPlace, module: Module, shown: int) -> str:
+    if asked.at == shown:
+        return ""
+    texts = counted(min(len(module.dumps), _MAX_PASSES), "text")
+    last = numbered_pass(module.dumps[shown])
+    return f"There is no text {asked.at:,} in this page: of {texts} the last is shown, {last}."
 
 
 def _curves(module: Module, events: Events) -> tuple[CurveView, ...]:
@@ -316,9 +331,12 @@ def _data_of(view: PassView) -> dict[str, object]:
 
 
 def chosen_pass(module: Module, at: int | None) -> int:
-    """The text that is meant: the last that differs from the one before where none is named."""
+    """The text that is meant: the last that differs from the one before where none is named.
+
+    One that is named need not be there: the page says so and shows the last.
+    """
     last = min(len(module.dumps), _MAX_PASSES) - 1
     if at is not None:
-        return min(at, last)
+        return at
     changed = [index for index in changed_texts(module) if index <= last]
     return changed[-1] if changed else last

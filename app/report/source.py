@@ -15,6 +15,7 @@ from app.model.source import SourceHow
 from app.model.source_lines import ProgramText
 from app.report.graph import OptionView
 from app.report.html import page_environment
+from app.report.source_nearest import NOTHING_MISSING, Nearest
 from app.report.source_strip import neighbours_of, strips_of
 from app.report.source_views import DetailView, FileView, LineView, MadeView, SourcePage
 from app.report.verdict import module_labels
@@ -35,6 +36,7 @@ HOW_WORDS: Mapping[SourceHow, str] = {
     "stated": "stated",
     "earlier_text": "stated in an earlier text",
     "callees": "inferred from what it runs",
+    "loop_body": "inferred from the body of its loop",
     "operand": "inferred from its operand",
     "users": "inferred from its users",
     "caller": "inferred from what runs it",
@@ -74,14 +76,16 @@ def source_page(
     found: SourceText | None,
     program: Callable[[str], ProgramText | None],
     *,
+    nearest: Nearest = NOTHING_MISSING,
     base_context: Mapping[str, object] | None = None,
 ) -> str:
     """The page as HTML.
 
     `found` is what the text of `place` has; None takes the report's figures of the last text.
-    `program` gives the text of a file, None where it is not at hand.
+    `program` gives the text of a file, None where it is not at hand. `nearest` says what `place`
+    stands for, where it is not what the address asks for.
     """
-    page = _Pager(report, place, found, program).page()
+    page = _Pager(report, place, found, program, nearest).page()
     return page_environment().get_template("source.html").render(page=page, **(base_context or {}))
 
 
@@ -100,8 +104,10 @@ class _Pager:
         place: SourcePlace,
         found: SourceText | None,
         program: Callable[[str], ProgramText | None],
+        nearest: Nearest,
     ) -> None:
         self._report = report
+        self._nearest = nearest
         self._lines = program_of(report, place.module.id)
         self._known = {
             (file.file, line.line): line for file in self._lines.files for line in file.lines
@@ -134,6 +140,9 @@ class _Pager:
             later_href=self._step(1),
             files=tuple(self._files()),
             listing=tuple(self._listing()),
+            missing=self._nearest.missing,
+            nearest_line=f"line {self._nearest.line:,}" if self._nearest.line else "",
+            nearest_href=place.href(line=self._nearest.line) if self._nearest.line else "",
             notes=tuple(self._notes()),
             has_memory=bool(self._memory),
         )
@@ -346,7 +355,7 @@ def _reported(known: Mapping[Line, SourceLine]) -> dict[Line, Figures]:
 def _with_context(numbers: set[int], count: int) -> list[int]:
     """All lines of a file that is short, else those around the ones that count."""
     if count <= _MOST_LINES:
-        return list(range(1, max(count, max(numbers, default=0)) + 1))
+        return sorted({*range(1, count + 1), *numbers})
     near = {n for number in numbers for n in range(number - _AROUND, number + _AROUND + 1)}
     return sorted(n for n in near if 1 <= n <= count or n in numbers)
 

@@ -118,7 +118,10 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """Everything the template shows; without files only the words of `lead`."""
+    """Everything the template shows; without files only the words of `lead`.
+
+    `missing` says what the address asks for and nothing knows of; `nearest_line` leads on.
+    """
 
     title: str
     heading: str
@@ -134,6 +137,9 @@ class SourcePage:
     later_href: str
     files: tuple[FileView, ...]
     listing: tuple[LineView, ...]
+    missing: str
+    nearest_line: str
+    nearest_href: str
     notes: tuple[str, ...]
     has_memory: bool
     keys: tuple[KeyView, ...] = KEYS

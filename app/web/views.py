@@ -1,5 +1,6 @@
 """Pages of a report beside its own: the program and memory, one address each below the report's."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -11,6 +12,7 @@ from app.ingest.collection import collection_paused
 from app.model.report import Report
 from app.report.memory import memory_page
 from app.report.source import SourcePlace, program_of, source_page
+from app.report.source_nearest import nearest_of
 from app.views.source_view import SourceReading, SourceText
 from app.web.program import folders_of, program_text
 from app.web.rendering import Site
@@ -43,6 +45,9 @@ def source(
         report = bundle.report()
         chosen = module_with_texts(report, module)
         last = len(chosen.dumps) - 1
+        files = program_of(report, chosen.id).files
+        if line and not file and files:
+            file = files[0].file
         place = SourcePlace(
             report=f"{root()}/r/{report_id}",
             module=chosen,
@@ -53,13 +58,21 @@ def source(
         if place.text > last:
             raise NotFound(f"there is no text {place.text} of module {chosen.id!r}")
         found = None
-        if place.line or place.text != last or not program_of(report, chosen.id).files:
+        if place.line or place.text != last or not files:
             found = _text_of(services, bundle, place)
+        known = {(each.file, line.line) for each in files for line in each.lines}
+        known |= set(found.figures) if found else set()
+        nearest = nearest_of(place.file, place.line, known)
+        if nearest.file != place.file:
+            is_known = (nearest.file, place.line) in known
+            place = replace(place, file=nearest.file, line=place.line if is_known else 0)
+            found = _text_of(services, bundle, place) if found else None
         page = source_page(
             report,
             place,
             found,
             program_text(bundle, folders_of(services, report_id), _named_files(report, found)),
+            nearest=nearest,
             base_context={"site": Site()},
         )
     return HTMLResponse(page)

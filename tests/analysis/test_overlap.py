@@ -214,3 +214,29 @@ def test_times_are_those_of_the_device() -> None:
     # 10 us to begin and 16 bytes at 450 GB/s, of which a kernel of 2 us hides a fifth.
     assert found.window.hidden_us == pytest.approx(2.0, abs=0.01)
     assert found.window.exposed_us == pytest.approx(8.0, abs=0.01)
+
+
+@pytest.mark.parametrize("backend", ["GPU", None])
+def test_all_that_a_synchronous_collective_takes_is_waited_for(backend: str | None) -> None:
+    gather = f"g = f32[4,2]{{1,0}} all-gather(a), {GROUPS}, dimensions={{0}}"
+    (found,) = find_collectives(history_of(scheduled(gather)), (), backend=backend)
+    assert (found.is_async, found.window) == (False, None)
+    # 10 us to begin and 16 bytes at 450 GB/s.
+    assert found.waited_us == (pytest.approx(10.0, abs=0.01) if backend else None)
+
+
+def test_a_start_that_is_marked_synchronous_is_waited_for() -> None:
+    marked = start("s") + ', backend_config={"collective_backend_config":{"is_sync":true}}'
+    history = history_of(scheduled(marked, dot("d"), done("g", "s")))
+    (found,) = find_collectives(history, (), backend="GPU")
+    assert found.waited_us == pytest.approx(10.0, abs=0.01)
+    assert found.window is not None
+    assert found.window.exposed_us is None
+
+
+def test_of_what_is_asynchronous_or_not_scheduled_no_time_is_waited_for_as_a_whole() -> None:
+    gather = f"g = f32[4,2]{{1,0}} all-gather(a), {GROUPS}, dimensions={{0}}"
+    unscheduled = scheduled(gather).replace("is_scheduled=true, ", "")
+    for text in (unscheduled, scheduled(start("s"), dot("d"), done("g", "s"))):
+        (found,) = find_collectives(history_of(text), (), backend="GPU")
+        assert found.waited_us is None

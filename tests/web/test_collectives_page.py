@@ -13,6 +13,7 @@ from web.accessible import barriers
 from web.view_dumps import view_dump
 from web.visiting import Server, report_on
 
+HIDES = "box => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1"
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
@@ -35,6 +36,8 @@ def test_it_fits_and_keeps_nobody_out(
     for address in (f"{report}/collectives?group=line", f"{hostile}/collectives"):
         page.goto(address)
         expect(page.locator("a.bar").first).to_be_visible()
+        # All of a row is seen: no table scrolls in a box of its own, sideways or down.
+        assert [box for box in page.locator(".table-box").all() if box.evaluate(HIDES)] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert barriers(page) == []
         assert page.locator("script:not([src])").count() == 0
@@ -67,6 +70,9 @@ def test_bars_are_walked_by_keys_and_lead_to_their_rows(
     assert page.locator("tr.lit code").first.inner_text() != first
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"#collective-\d+$"))
+    page.locator("a.bar.kind-sync").first.focus()
+    expect(page.locator("#bar-told")).to_contain_text("why it waits: made asynchronous by 0100")
+    expect(page.locator("#bar-told")).to_contain_text("exposed")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
 
@@ -80,6 +86,14 @@ def test_the_table_is_sorted_filtered_and_grouped(visit: Callable[..., Page], re
         "cells => cells.map((cell) => Number(cell.dataset.value))"
     )
     assert values == sorted(values, reverse=True)
+    synchronous = page.locator("tbody tr").filter(has_text="synchronous again by")
+    assert synchronous.count() == 10
+    assert synchronous.filter(has_text="all of it").count() == 10
+    expect(synchronous.first).to_contain_text(
+        "made asynchronous by 0100 async-collective-creator, synchronous again by 0129 "
+        "gpu-convert-async-collectives-to-sync; nothing stands between its start and its done"
+    )
+    expect(page.locator(".reasons li").first).to_contain_text("10 synchronous: made asynchronous")
     page.keyboard.press("f")
     page.keyboard.type("reduce-scatter")
     rows = page.locator("tbody tr:visible")

@@ -135,12 +135,32 @@ def test_a_program_without_places_says_so(client: TestClient) -> None:
         ("file=nothing.py&line=4", 200),
         ("line=7", 200),
         ("file=%00%ff&line=1000000000", 200),
+        (f"file={PROGRAM}&line=1000000000", 200),
     ],
 )
 def test_odd_questions_are_answered(
     client: TestClient, report: str, query: str, status: int
 ) -> None:
     assert client.get(f"{report}/source?{query}").status_code == status
+
+
+def test_what_is_not_found_is_told_and_the_nearest_shown(client: TestClient, report: str) -> None:
+    missing = "The report knows no instruction that states"
+    other = client.get(f"{report}/source", params={"file": "/x/train.py", "line": 7}).text
+    assert f"{missing} a line of /x/train.py. Shown is train.py" in other
+    assert made_in(other) == made_in(
+        client.get(f"{report}/source", params={"file": PROGRAM, "line": 7}).text
+    )
+    strange = client.get(f"{report}/source", params={"file": "/x/trian.py", "line": 4}).text
+    assert "<h1>train.py</h1>" in strange
+    assert made_in(strange) == {}
+    line = client.get(f"{report}/source", params={"file": PROGRAM, "line": 1_000_000_000}).text
+    assert f"{missing} line 1,000,000,000 of train.py. The nearest is <a href=" in line
+    assert "line=9" in line.partition("The nearest is")[2][:200]
+    assert missing not in client.get(f"{report}/source", params={"line": 7}).text
+    assert "train.py:7 in" in client.get(f"{report}/source", params={"line": 7}).text
+    hostile = client.get(f"{report}/source", params={"file": HOSTILE}).text
+    assert "<script>alert" not in hostile
 
 
 def test_only_files_that_the_report_names_are_read(
@@ -156,7 +176,7 @@ def test_only_files_that_the_report_names_are_read(
     state.services = replace(services, own_folders={report.removeprefix("/r/"): (nearby,)})
     for file in (str(elsewhere / "hidden.txt"), "hidden.txt", "/etc/passwd"):
         page = client.get(f"{report}/source", params={"file": file, "line": 1}).text
-        assert "The text of this file is not at hand" in page
+        assert f"no instruction that states a line of {file}" in page
         assert "a secret of the machine" not in page
     named = client.get(f"{report}/source", params={"file": f"/home/me/{HOSTILE}.py"}).text
     assert "named_by_the_report" in named

@@ -1,0 +1,154 @@
+"""Why a collective waits, told from what passes did to it; and what is waited for in all."""
+
+import re
+
+import msgspec
+import pytest
+
+from app.model.device import TargetDevice
+from app.model.report import Collective, CollectiveEvent, Dump, Module, Report, Window
+from app.report.collectives import CollectivesPlace, collectives_page
+from app.report.overlap_story import overlap_reasons, overlap_story
+from app.views.collectives_schedule import Schedule
+from report import builders
+
+PASSES = ("first", "async-collective-creator", "convert-async-collectives-to-sync")
+
+
+def module(*, scheduled: bool = True, texts: int = 3) -> Module:
+    dumps = tuple(
+        Dump(index=n, file=f"m.{n:04}.p.after_{name}.before_z.txt", bytes=1, after=name)
+        for n, name in enumerate(PASSES[:texts])
+    )
+    last = msgspec.structs.replace(dumps[-1], scheduled=scheduled)
+    return Module(id="m", name="jit_step", dumps=(*dumps[:-1], last))
+
+
+def collective(*events: CollectiveEvent, **more: object) -> Collective:
+    made = CollectiveEvent(dump=0, pass_=None, kind="created", detail="there in the first text")
+    one = Collective(
+        module="m",
+        dump=2,
+        computation="main",
+        instruction="all-gather-start",
+        opcode="all-gather",
+        bytes=4 << 20,
+        history=(made, *events),
+    )
+    return msgspec.structs.replace(one, **more)
+
+
+ASYNC = CollectiveEvent(dump=1, pass_="async-collective-creator", kind="made_async")
+SYNC = CollectiveEvent(dump=2, pass_="convert-async-collectives-to-sync", kind="made_sync")
+EMPTY = Window(start="all-gather-start", done="all-gather-done", instructions=0)
+BUSY = Window(
+    start="s", done="d", instructions=3, flops=9, hidden_us=2.0, exposed_us=6.0, device="H100"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "told"),
+    [
+        (
+            collective(ASYNC, SYNC, window=EMPTY),
+            "made asynchronous by 0001 async-collective-creator, synchronous again by 0002 "
+            "convert-async-collectives-to-sync; nothing stands between its start and its done in "
+            "the schedule",
+        ),
+        (
+            collective(ASYNC, msgspec.structs.replace(SYNC, pass_=None)),
+            "made asynchronous by 0001 async-collective-creator, synchronous again since 0002 "
+            "convert-async-collectives-to-sync, after texts that are missing",
+        ),
+        (
+            collective(ASYNC, is_async=True, window=BUSY),
+            "made asynchronous by 0001 async-collective-creator",
+        ),
+        (
+            collective(is_async=True, window=EMPTY),
+            "nothing stands between its start and its done in the schedule",
+        ),
+        (collective(), "asynchronous in none of 3 texts"),
+        # Not followed, as one of very many: nothing is said of its past.
+        (collective(history=()), ""),
+    ],
+)
+def test_it_is_told_from_its_history_and_its_window(one: Collective, told: str) -> None:
+    assert overlap_story(module(), one) == told
+
+
+def test_nothing_is_told_of_what_is_hidden_or_not_known() -> None:
+    hidden = msgspec.structs.replace(BUSY, exposed_us=0.0)
+    assert overlap_story(module(), collective(ASYNC, is_async=True, window=hidden)) == ""
+    assert overlap_story(module(scheduled=False), collective(ASYNC, SYNC)) == ""
+    assert overlap_story(module(texts=1), collective()) == ""
+
+
+def test_what_many_rows_say_is_said_once_before_them() -> None:
+    many = [collective(ASYNC, SYNC)] * 3 + [collective()]
+    assert overlap_reasons(module(), many) == (
+        f"3 synchronous: {overlap_story(module(), many[0])}",
+    )
+    assert overlap_reasons(module(), [collective()]) == (
+        "1 synchronous: asynchronous in none of 3 texts",
+    )
+
+
+def page_of(*collectives: Collective, **more: object) -> str:
+    report = msgspec.structs.replace(
+        builders.crash_report(), modules=(module(),), collectives=collectives, **more
+    )
+    return collectives_page(report, CollectivesPlace("/r/x", report.modules[0]), ())
+
+
+def test_synchronous_ones_are_counted_apart_from_windows() -> None:
+    page = page_of(
+        collective(ASYNC, is_async=True, window=BUSY, executions=2),
+        collective(ASYNC, SYNC, waited_us=10.0, executions=3),
+    )
+    facts = dict(zip(*[iter(_texts(page, "dt", "dd"))] * 2, strict=True))
+    assert facts["Exposed in windows, each once"] == "6.0 µs"
+    assert facts["Synchronous, all exposed, each once"] == "10 µs"
+    assert facts["Exposed in a run"] == "42 µs"
+    assert facts["Times by the peaks of"] == "H100"
+    assert 'data-value="6.0">6.0 µs<span class="pipeline">hidden 2.0 µs' in page
+    assert 'data-value="10.0">10 µs<span class="pipeline">all of it' in page
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"executions": None}, "at least 10 µs"),
+        ({"conditional": True, "executions": 3}, "at most 30 µs"),
+        ({"conditional": True, "executions": None}, "about 10 µs"),
+    ],
+)
+def test_of_a_run_it_is_said_how_far_it_is_known(change: dict[str, object], told: str) -> None:
+    device = TargetDevice(name="H100", standing="assumed", origin="stand-in")
+    environment = msgspec.structs.replace(builders.crash_report().environment, device=device)
+    page = page_of(collective(waited_us=10.0, **change), environment=environment)
+    assert f"{told}</dd>" in page
+    assert "H100, assumed" in page
+
+
+def test_a_computation_without_collectives_is_told_to_be_none() -> None:
+    report: Report = msgspec.structs.replace(
+        builders.crash_report(), modules=(module(),), collectives=(collective(),)
+    )
+    place = CollectivesPlace("/r/x", report.modules[0], computation="<b>no")
+    schedule = Schedule(
+        computation="main",
+        loop=None,
+        places=1,
+        scheduled=True,
+        lanes=1,
+        windows=(),
+        works=(),
+        in_flight=(),
+    )
+    page = collectives_page(report, place, (schedule,))
+    assert "No collective stands in a computation &lt;b&gt;no" in page
+
+
+def _texts(page: str, *tags: str) -> list[str]:
+    return re.findall(rf"<(?:{'|'.join(tags)})>([^<]*)</", page)
