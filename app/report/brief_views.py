@@ -20,13 +20,14 @@ class ShareBrief:
 
 @dataclass(frozen=True, slots=True)
 class MemoryBrief:
-    """The memory of one module; `href` leads to its view."""
+    """The memory of one module; `href` leads to its view, `note` says what `shares` leave out."""
 
     module: str
     lead: str
     label: str
     curves: tuple[CurveDrawing, ...]
     shares: tuple[ShareBrief, ...]
+    note: str
     href: str
 
 

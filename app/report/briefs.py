@@ -7,7 +7,7 @@ what holds most at the peak, and the figures of lines. The views have the whole.
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
-from app.model.memory import Memory
+from app.model.memory import Memory, MemoryPeak, PeakShare
 from app.model.program import ProgramLines, SourceLine
 from app.model.report import Report
 from app.model.source import Source
@@ -70,7 +70,7 @@ def _memory_brief(report: Report, memory: Memory, server: str) -> MemoryBrief:
         else tuple(curve_drawing(curve, bands, canvas) for canvas in CANVASES),
         shares=tuple(
             ShareBrief(
-                line=legible(place_text(share.source)) if share.source else "no line known",
+                line=_share_word(share),
                 href=_line_href(server, memory.module, share.source),
                 size=size_text(share.bytes),
                 part=_part_text(share.bytes, peak.bytes),
@@ -78,10 +78,46 @@ def _memory_brief(report: Report, memory: Memory, server: str) -> MemoryBrief:
             for share in (() if peak is None else peak.shares)[:_MOST_SHARES]
             if peak is not None and peak.bytes
         ),
+        note="" if peak is None else _rest_text(peak),
         href=f"{server}/memory?{urlencode({'module': memory.module}, errors='replace')}"
         if server
         else "",
     )
+
+
+def _share_word(share: PeakShare) -> str:
+    if share.source is not None:
+        return legible(place_text(share.source))
+    return "smaller lines" if share.rest else "no line known"
+
+
+def _rest_text(peak: MemoryPeak) -> str:
+    """What the rows leave out: `Also 7 more lines: 1.2 MiB, 4% of the peak.`; "" for nothing."""
+    rest = peak.shares[_MOST_SHARES:]
+    size = sum(share.bytes for share in rest)
+    if not size or not peak.bytes:
+        return ""
+    lines = sum(share.source is not None for share in rest)
+    parts = [counted(lines, "more line", "more lines")] if lines else []
+    parts += [_share_word(share) for share in rest if share.source is None]
+    return (
+        f"Also {', '.join(parts)}: {size_text(size)}, {_part_text(size, peak.bytes)} of the peak."
+    )
+
+
+def modules_left_out(report: Report) -> tuple[str, str]:
+    """That the memory, or the lines, of more modules are known than have a part; "" where not."""
+    known = (
+        len(report.memory) + len(report.memory_estimates),
+        sum(bool(program.files) for program in report.programs),
+    )
+    words = [
+        f"{counted(number - _MOST_MODULES, 'more module')} not shown here."
+        if number > _MOST_MODULES
+        else ""
+        for number in known
+    ]
+    return words[0], words[1]
 
 
 def _part_text(size: int, total: int) -> str:
@@ -113,11 +149,16 @@ def _program_brief(report: Report, program: ProgramLines, server: str) -> Progra
         first=lines.first,
         more=lines.more,
         more_label=lines.more_label,
-        note=lines.note,
+        note=" ".join(filter(None, (lines.note, _lines_left_out(program)))),
         href=f"{server}/source?{urlencode({'module': program.module}, errors='replace')}"
         if server
         else "",
     )
+
+
+def _lines_left_out(program: ProgramLines) -> str:
+    number = program.lines_left_out
+    return f"{counted(number, 'line')} with few instructions left out." if number else ""
 
 
 def _program_words(program: ProgramLines) -> Iterator[str]:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from app.model.report import Module, Report
 from app.model.source_lines import NO_SOURCE_LINES, SourceLines
-from app.report.briefs import memory_briefs, program_briefs
+from app.report.briefs import memory_briefs, modules_left_out, program_briefs
 from app.report.charts import pass_figure
 from app.report.event_diffs import EventDiff, event_diff_views
 from app.report.experiments import replay_view
@@ -161,6 +161,8 @@ def page_of(
         collective_sums=collective_sums(shown),
         memory=memory_briefs(report, "" if offline else links.report),
         programs=program_briefs(report, "" if offline else links.report),
+        memory_note=modules_left_out(report)[0],
+        programs_note=modules_left_out(report)[1],
         compare=_compare_view(shown, links, comparable=comparable),
         event_diffs=event_diff_views(report, diffs),
         replay=replay_view(shown.replay) if shown.replay else None,

@@ -345,6 +345,8 @@ class Page:
     collective_sums: tuple[CollectiveSum, ...]
     memory: tuple[MemoryBrief, ...]
     programs: tuple[ProgramBrief, ...]
+    memory_note: str
+    programs_note: str
     compare: CompareView
     event_diffs: tuple[EventDiffView, ...]
     replay: ReplayView | None

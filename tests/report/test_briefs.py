@@ -89,3 +89,31 @@ def test_the_served_page_leads_to_the_views() -> None:
     assert "/r/abc/memory?module=" in page
     assert "/r/abc/source?module=" in page
     assert "<script>alert" not in page
+
+
+def test_what_the_rows_of_memory_leave_out_is_told() -> None:
+    report = with_memory_and_lines()
+    (memory,) = report.memory
+    assert memory.peak is not None
+    lines = tuple(
+        PeakShare(source=Source(file="train.py", line=n), bytes=1 << 18, buffers=1)
+        for n in range(7)
+    )
+    rest = PeakShare(rest=True, bytes=1 << 17, buffers=3)
+    peak = msgspec.structs.replace(memory.peak, shares=(*lines, rest))
+    many = msgspec.structs.replace(report, memory=(msgspec.structs.replace(memory, peak=peak),) * 8)
+    briefs = memory_briefs(many, "/r/abc")
+    assert briefs[0].note == "Also 2 more lines, smaller lines: 640.0 KiB, 12% of the peak."
+    assert len(briefs) == 6
+    page = report_page(many, links=LINKS)
+    assert briefs[0].note in page
+    assert "2 more modules not shown here." in page
+    assert memory_briefs(report, "")[0].note == ""
+
+
+def test_lines_that_the_report_left_out_are_told() -> None:
+    report = with_memory_and_lines()
+    (program,) = report.programs
+    cut = msgspec.structs.replace(program, lines_left_out=3)
+    (brief,) = program_briefs(msgspec.structs.replace(report, programs=(cut,)), "")
+    assert brief.note == "3 lines with few instructions left out."
