@@ -25,7 +25,7 @@ ID = "module_0000.m"
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligning, "MIN_CHANGED", 40)
+    monkeypatch.setattr(aligning, "MIN_CHANGED", 20)
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def test_pairs_that_changed_much_are_costly_and_the_most_of_them_kept() -> None:
     pairs = aligning.costly_pairs(contents_of({ID: texts}))
     assert pairs == tuple((ID, after - 1, after) for after in (3, 4, 5, 6))
     assert aligning.costly_pairs(contents_of({ID: texts[:2]})) == ()
+    assert aligning.costly_pairs(contents_of({ID: of(200, 10, 200)})) == ()
     assert aligning.costly_pairs(None) == ()
 
 
