@@ -23,6 +23,7 @@ from app.views.diff_panes import (
     MOVED,
     NOTHING,
     PLACED,
+    SAME,
     Fold,
     PaneComputation,
     PaneEdit,
@@ -153,6 +154,11 @@ class _Writer:
         new_start = self._after.first_line(pair.there) if pair.there else 0
         kinds = (HEAD if pair.here else NOTHING, HEAD if pair.there else NOTHING)
         self._append(kinds, (old_start, new_start), (-1, -1))
+        # Most computations of most pairs of texts: one object, of which nothing is to be asked.
+        if pair.here is not None and pair.here is pair.there and pair.diff is None:
+            self._append_same(pair.here, old_start, new_start)
+            self._tell(pair, head)
+            return
         edits = self._open_edits(pair)
         alignment = aligned(pair.here, pair.there, pair.diff, scheduled=self._scheduled)
         for row in alignment.rows:
@@ -208,6 +214,13 @@ class _Writer:
         for number in dict.fromkeys(numbers):
             if number >= 0 and len(self._rows_of_edit[number]) < MAX_PLACES:
                 self._rows_of_edit[number].append(row)
+
+    def _append_same(self, computation: Computation, old_start: int, new_start: int) -> None:
+        count = len(computation.instructions)
+        offsets = [computation.line_offset(position) for position in range(count)]
+        self._kinds += [(SAME, SAME)] * count
+        self._lines += [(old_start + offset, new_start + offset) for offset in offsets]
+        self._numbers += [(-1, -1)] * count
 
     def _open_edits(self, pair: _Pair) -> _Edits:
         if pair.diff is None:
