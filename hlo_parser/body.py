@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_BODY_DEPTH = 64
 """Bodies in bodies deeper than this are not read: each level looks at its text again."""
 
+TOO_DEEP = f"computations nest deeper than {MAX_BODY_DEPTH}"
+"""Why one of those is not understood."""
+
 NO_INSTRUCTION = "a computation without an instruction"
 """Why a body that closes with nothing in it is not understood."""
 
@@ -139,7 +142,7 @@ class BodyReader:
     def _odd_instruction(self, start: int, end: int, text: str) -> None:
         """One that prints no shape, or instructions or computations in place."""
         if self._depth >= MAX_BODY_DEPTH:
-            self._gap(start, end, f"computations nest deeper than {MAX_BODY_DEPTH}")
+            self._gap(start, end, TOO_DEEP)
             return
         self.has_context = True
         try:

@@ -9,7 +9,7 @@ character. Reads the stretch again, so it is for the one error that a strict rea
 from __future__ import annotations
 
 from hlo_parser import grammar
-from hlo_parser.body import NO_INSTRUCTION, BodyReader, Context
+from hlo_parser.body import NO_INSTRUCTION, TOO_DEEP, BodyReader, Context
 from hlo_parser.comments import blanked
 from hlo_parser.computation import Gap
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
@@ -44,7 +44,7 @@ def sharpened(first: Unparsed, lines: list[str], steps: int = _MOST_STEPS) -> Hl
     error = _in_signature(span, text, lines)
     if error is not None:
         return error
-    gap = _first_gap(first, text)
+    gap = _first_gap(first, text) if first.reason != TOO_DEEP else None
     if gap is not None and gap.span != span and steps:
         return sharpened(gap, lines, steps - 1)
     line, column = span.line, span.column

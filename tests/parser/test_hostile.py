@@ -186,6 +186,9 @@ STRICT_TEXTS: dict[str, Callable[[int], str]] = {
         ROOT + ', metadata={op_name="' + '}, a={{{\\"' * n + '"}'
     ),
     "open bodies in each other": lambda n: sound(ROOT + ", calls={a = " * (n // 80)),
+    "open bodies with instructions in each other": lambda n: sound(
+        *(ROOT, "a = f32[] call(p), to_apply={ p = f32[] parameter(0)") * (n // 80)
+    ),
     "open comments in a header": lambda n: sound(ROOT).replace("m\n", f"m, a={{{'/* ' * n}}}\n", 1),
 }
 
