@@ -30,6 +30,8 @@ from app.model.report import Failure
 
 # What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
 _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
+_SPEAKER = re.compile(r"(?:^|: )(?P<pass>[a-z]\w{1,40}(?:-\w{1,40}){1,8}): ")
+_SPEAKS_WITHIN = 200
 _ANONYMOUS = "(anonymous namespace)::"
 _NOT_COMPILED = "while compiling %"
 _FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
@@ -110,6 +112,16 @@ def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
     return sign if sign and (sign.sign != TOPIC or is_file_of_xla(failure, stem)) else None
 
 
+def _of_speaking_pass(failure: CheckFailure, text: str) -> FailureSign | None:
+    """The class of the pass that a status begins with: `while-loop-unroller: ...`."""
+    found = _SPEAKER.search(text, 0, _SPEAKS_WITHIN) if failure.kind == "status" else None
+    if found is None or not passes_named(found["pass"]):
+        return None
+    stem = found["pass"].replace("-", "_")
+    sign = _whole(failure_signs("file"), stem) or _whole(failure_signs("core"), stem)
+    return sign if sign and sign.sign != TOPIC else None
+
+
 def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
     """The class of the pass that complained right before a check of shared code failed."""
     failure = found.failure
@@ -172,13 +184,18 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
         or _first_frame(failure.stack)
         or _of_shared_file(failure, stem)
         or _whole(failure_signs("state"), state)
+        or _of_speaking_pass(failure, text)
         or topic_of(failure, text)
     )
     if sign is None:
         return None
     found = _diagnosis(sign, failure=failure)
-    if failure.kind == "python" and not is_own and sign.class_ in _OF_OTHERS_TOO:
-        return replace(found, strength="pointed")
+    if failure.kind == "python" and not is_own:
+        if sign.class_ in _OF_OTHERS_TOO:
+            return replace(found, strength="pointed")
+        if failure.frames:
+            # What the user's own code or a library of his raises names things of XLA at times.
+            return replace(found, strength="guessed")
     return found
 
 

@@ -19,7 +19,7 @@ _MARK = re.compile(
     rf"\b(?:{'|'.join(STATUS_CODES)}): |\b(?:Xla|Jax)RuntimeError\b|Check failed: "
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
     r"|\bjax(?:lib)?\.(?:_src|_jax|errors|experimental|interpreters|xla_extension)\b"
-    r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR\b|\bLLVM ERROR\b|\bloc\(\""
+    r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR(?:Error)?\b|\bLLVM ERROR\b|\bloc\(\""
     r"|\w\.cu[:(]\d{1,9}\b|\w\.cc(?:[:(]\d{1,9}\b|\s)"
     r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
 )

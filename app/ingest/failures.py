@@ -8,6 +8,9 @@ from app.ingest.log_shapes import is_stuck_warning
 from app.model.dump import CheckFailure
 
 # What a process says when a peer is gone; some other process knows why.
+# More lines than a shell or a launcher prints when a process has died.
+_GOES_ON = 20
+_REMARK = re.compile(r"(?:Aborted|Killed)[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?")
 _PEER_GONE = re.compile(
     r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
     r"|Socket closed|peer (?:task|process|is gone)|another task died|launched for a different",
@@ -34,6 +37,21 @@ def fold(failures: Sequence[CheckFailure], *, unstuck_at: int = 0) -> tuple[Chec
         # The process died of what it had just reported.
         kept = [f for f in kept if f.kind != "signal" or _is_before(f, causes[0])]
     return tuple(sorted(kept, key=_precedence))
+
+
+def in_earnest(failures: Sequence[CheckFailure], *, lines: int) -> list[CheckFailure]:
+    """The failures without what only sounds like one in a log of `lines` lines that goes on.
+
+    `Aborted` alone may be any command's word, and XLA tells with a place, a stack or in code what
+    check it was that failed.
+    """
+    return [f for f in failures if lines - f.line_number < _GOES_ON or not _is_remark(f)]
+
+
+def _is_remark(failure: CheckFailure) -> bool:
+    if failure.stack or failure.frames or failure.file:
+        return False
+    return _REMARK.fullmatch(failure.text.partition("\n")[0].strip()) is not None
 
 
 def _is_before(signal: CheckFailure, cause: CheckFailure) -> bool:

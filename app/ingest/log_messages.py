@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app import knowledge
-from app.ingest.failures import fold, names_in
+from app.ingest.failures import fold, in_earnest, names_in
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
 from app.ingest.log_frames import (
     TIME_IS_UP,
@@ -163,7 +163,7 @@ class MessageReader:
         for message in found.alone.last:
             self._judge(message)
         stated = sorted(found.failures.all(), key=lambda failure: failure.line_number)
-        failures = fold(stated, unstuck_at=found.unstuck_at)
+        failures = fold(in_earnest(stated, lines=lines), unstuck_at=found.unstuck_at)
         told = [*found.warnings.all(), *found.verbose.all()]
         return LogFacts(
             failures=failures,

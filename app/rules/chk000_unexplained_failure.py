@@ -59,6 +59,7 @@ from app.rules.citing import (
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import releases_in_words
+from app.rules.wanted import module_wanted
 
 _KILLED = "signal::SIGKILL"
 _TITLE = 120
@@ -232,7 +233,7 @@ def _unknown(facts: Facts, cause: CheckFailure, named: tuple[Named, ...]) -> Ite
         # Not of a compile: no dump would say more.
         return
     if facts.dump is None:
-        yield "the module: rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.* and add the dump"
+        yield module_wanted(facts)
     elif not named:
         yield "the instruction: the message names none that the dump holds"
 

@@ -57,6 +57,7 @@ from app.rules.unbounded_loops import (
     unbounded_loops,
 )
 from app.rules.unfinished import is_unfinished
+from app.rules.wanted import dump_of_a_hang
 
 _MOST_PAIRS = 2
 _MOST_LOOPS = 3
@@ -91,7 +92,7 @@ def check(facts: Facts) -> Iterable[Finding]:
         endless = None if where in _ELSEWHERE else _endless(facts, own)
         found = endless or _while_running(facts, own, where)
     else:
-        found = _without_dump()
+        found = _without_dump(facts)
     yield found if standing is None else _with_stacks(found, standing)
 
 
@@ -126,7 +127,7 @@ def _with_stacks(found: Finding, standing: Standing) -> Finding:
     )
 
 
-def _without_dump() -> Finding:
+def _without_dump(facts: Facts) -> Finding:
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
@@ -137,10 +138,7 @@ def _without_dump() -> Finding:
         "that start together wait for each other before the first compile.",
         workarounds=(
             _STACKS,
-            Workaround(
-                text="Rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.*, or under "
-                "hloscope run --timeout SECONDS, and add the dump."
-            ),
+            Workaround(text=dump_of_a_hang(facts)),
         ),
         unknown=("whether it hung before, in or after a compile",),
     )

@@ -27,6 +27,7 @@ from app.rules.citing import (
     place,
     quote,
 )
+from app.rules.wanted import module_wanted
 from hlo_parser import Computation, Instruction
 
 _MAX_CONTAINERS = 8
@@ -58,7 +59,7 @@ def _story_of_dump(facts: Facts, moved: Sequence[str]) -> Story:
     """The story by the graph; `moved` is XLA's own order of what it moved last, where known."""
     history = facts.failing
     if history is None:
-        return _log_only_story(has_dump=bool(facts.modules))
+        return _log_only_story(facts)
     tracked = {
         loop.occurrences[history.last.index].name: loop
         for loop in facts.loops.get(history.id, ())
@@ -236,13 +237,13 @@ def _nested_loops_story(scene: _Scene) -> Story:
     )
 
 
-def _log_only_story(*, has_dump: bool) -> Story:
+def _log_only_story(facts: Facts) -> Story:
+    wanted = "the loop, the all-gathers and their source lines"
     missing = (
-        "the loop, the all-gathers and their source lines: every module of this dump was optimized "
-        "to the end, so the log is of another run, or the module that died is missing"
-        if has_dump
-        else "the loop, the all-gathers and their source lines: rerun with --xla_dump_to=DIR "
-        "--xla_dump_hlo_pass_re=.* and add the dump"
+        module_wanted(facts, wanted)
+        if not facts.modules
+        else f"{wanted}: every module of this dump was optimized to the end, so the log is of "
+        "another run, or the module that died is missing"
     )
     return Story(
         confidence="likely",

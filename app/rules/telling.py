@@ -29,6 +29,7 @@ from app.rules.citing import (
 from app.rules.frame import Rule
 from app.rules.naming import Named, named_instructions
 from app.rules.releases import flag_workarounds, releases_in_words
+from app.rules.wanted import module_wanted
 
 _DISABLED = "xla_disable_hlo_passes"
 _MOST_LINES = 4
@@ -296,7 +297,7 @@ def _unknown(facts: Facts, diagnosis: Diagnosis, story: Story, *, is_named: bool
     if story.opens is not None:
         yield from story.opens(facts, diagnosis)
     if facts.dump is None:
-        yield "the module: rerun with --xla_dump_to=DIR --xla_dump_hlo_pass_re=.* and add the dump"
+        yield module_wanted(facts)
     elif not is_named:
         yield "the instruction: the message names none that the dump holds"
     if diagnosis.strength != "stated":

@@ -78,3 +78,9 @@ def test_a_pass_that_complained_right_before_a_check_of_shared_code_had_the_faul
     assert diagnose(read_log(complaint + check, name="run.log"))[0].class_ == "host-offload"
     far = complaint + "step\n" * 9 + check
     assert diagnose(read_log(far, name="run.log"))[0].class_ == "hlo-verifier"
+
+
+def test_a_status_that_a_pass_gives_is_of_the_class_of_the_pass() -> None:
+    text = "jax.errors.JaxRuntimeError: INTERNAL: layout-assignment: the shape is not known\n"
+    (found,) = diagnose(read_log(text, name="run.log"))
+    assert (found.class_, found.strength) == ("layout", "pointed")

@@ -338,3 +338,25 @@ def test_what_a_program_prints_behind_a_warning_is_not_the_warnings() -> None:
         "Can't reduce memory use below 2GiB\n  more of it",
         "Constant folding is taking > 1s:\n\n  %a = f32[2] add(%b, %c)\nand so on",
     ]
+
+
+STEPS = "".join(f"step {number} loss 1.5\n" for number in range(60))
+
+
+@pytest.mark.parametrize("remark", ["Check failed: user quota", "Aborted", "Killed"])
+def test_a_remark_amid_a_log_that_goes_on_is_no_failure(remark: str) -> None:
+    assert read_log(f"{STEPS}{remark}\n{STEPS}", name="run.log").failures == ()
+    assert read_log(f"{STEPS}{remark}\n", name="run.log").failures != ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Check failed: IsManual()",
+        "Aborted (core dumped)",
+        "Segmentation fault",
+        "F0718 09:12:03.123456 24654 a.cc:31] Check failed: ready",
+    ],
+)
+def test_what_xla_or_a_shell_says_of_a_death_counts_wherever_it_stands(line: str) -> None:
+    assert read_log(f"{STEPS}{line}\n{STEPS}", name="run.log").failures != ()

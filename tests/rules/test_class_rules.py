@@ -123,3 +123,19 @@ def test_a_message_that_only_has_a_topic_is_told_as_a_guess() -> None:
         ("/home/u/t.py", 5)
     ]
     assert "the class of the failure: nothing states it" in " ".join(found.unknown)
+
+
+def test_a_run_that_wrote_a_dump_is_asked_for_it() -> None:
+    text = "XLA_FLAGS=--xla_dump_to=/tmp/d python t.py\nINTERNAL: cublasLtMatmul failed\n"
+    report = analyze(None, Settings(), question=Question(logs=(Log("run.log", text),)))
+    assert "the module: add the dump that the run wrote to /tmp/d" in report.findings[0].unknown
+
+
+@pytest.mark.parametrize("raised", ["memory_kind must be device", "minor_to_major has 3 numbers"])
+def test_an_exception_of_the_program_itself_is_no_more_than_possible(raised: str) -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/home/u/t.py", line 5, in <module>\n    f()\n'
+        f"ValueError: {raised} in %copy.3\n"
+    )
+    report = analyze(None, Settings(), question=Question(logs=(Log("run.log", text),)))
+    assert report.findings[0].confidence == "possible"
