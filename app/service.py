@@ -5,7 +5,7 @@ stands in its own room; here they are put in order.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -155,11 +155,16 @@ def examine(
             if source
             else None
         )
-        return _examined(contents, question, progress, tell or _nobody)
+        return _examined(contents, question, progress, tell or (lambda words: None))
 
 
-def _nobody(words: str) -> None:
-    del words
+def _counted(
+    modules: Sequence[ModuleHistory], progress: Progress, *, first: int
+) -> Iterator[ModuleHistory]:
+    """The modules, of which each is summed up twice: `first` sums were made before these."""
+    for done, history in enumerate(modules, first):
+        progress("sums", done, 2 * len(modules))
+        yield history
 
 
 def _examined(
@@ -188,7 +193,10 @@ def _examined(
         tool=this_tool(),
         input=contents.input if contents else _input_of_logs(question, log),
         environment=facts.environment,
-        modules=tuple(_module(history, facts, repairers) for history in facts.modules),
+        modules=tuple(
+            _module(history, facts, repairers)
+            for history in _counted(facts.modules, progress, first=0)
+        ),
         loops=tuple(
             loop
             for history in facts.modules
@@ -204,7 +212,7 @@ def _examined(
         meshes=tuple(mesh for found in facts.meshes.values() for mesh in found),
         programs=tuple(
             program_lines(history, facts.loops.get(history.id, ()), repairers[history.id])
-            for history in facts.modules
+            for history in _counted(facts.modules, progress, first=len(facts.modules))
             if history.role == "user"
         ),
         failure=facts.failure,

@@ -11,6 +11,7 @@ _STAGES = {
     "read": "Reading and parsing files",
     "loops": "Following loops through the passes",
     "rules": "Weighing the evidence",
+    "sums": "Adding up modules and lines",
     "bundle": "Writing the report",
     "pairs": "Comparing the texts that changed most",
 }
