@@ -64,7 +64,7 @@ _BARE = re.compile(
     r"|Autotuning failed for (?:HLO\b|%|\S{1,200}(?: = |:|\s*$))|Ran out of memory in memory space"
     r"|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
-    r"|(?:[^\n]{0,200} RAW: )?Attempting to fetch value instead of handling error "
+    r"|(?:[^\n]{0,200} (?:RAW:|-) )?Attempting to fetch value instead of handling error "
     # What the pipeline adds to a verifier's complaint, which may have been cut off.
     r"|\.{3} ?Failed after [a-z][\w.\-]{1,200}\s*$"
     r"|Failed after (?P<after_pass>[a-z][\w.\-]{1,200})\s*$"

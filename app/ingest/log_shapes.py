@@ -80,7 +80,7 @@ _WRAPPER = re.compile(
     r"(?:Bad StatusOr access: |BadStatusOrAccess: |Compilation failed: |Compilation failure: "
     r"|Execution of replica \d{1,9} failed: |XLA FFI call failed: |Status: |what\(\): +"
     r"|Failed to execute XLA Runtime executable: |run time error: |(?:[Ee]rror|status): "
-    r"|(?:[^\n]{0,200} RAW: )?Attempting to fetch value instead of handling error )"
+    r"|(?:[^\n]{0,200} (?:RAW:|-) )?Attempting to fetch value instead of handling error )"
 )
 # absl, where a value is taken of what holds an error.
 _NO_VALUE = "Attempting to fetch value instead of handling error "

@@ -81,6 +81,6 @@ def test_a_pass_that_complained_right_before_a_check_of_shared_code_had_the_faul
 
 
 def test_a_status_that_a_pass_gives_is_of_the_class_of_the_pass() -> None:
-    text = "jax.errors.JaxRuntimeError: INTERNAL: layout-assignment: the shape is not known\n"
+    text = "jax.errors.JaxRuntimeError: INTERNAL: transpose-folding: the shape is not known\n"
     (found,) = diagnose(read_log(text, name="run.log"))
     assert (found.class_, found.strength) == ("layout", "pointed")
