@@ -40,12 +40,16 @@ _CHECKED = re.compile(
     r"Check failed|RET_CHECK|CHECK failure|^[\w./+\-]{1,200}\.(?:cc|h):\d{1,9}:? "
 )
 # Signs of code that many passes share, and what only a pass says that was at work.
+# What a library says, whoever used it.
+_OF_ANY_USER = frozenset({"llvm", "driver"})
 _OF_SHARED_CODE = frozenset({"core", "pass-check"})
 _SAID_BY_PASSES = frozenset({"host-compute"})
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
 _LINES_ABOVE = 5
+# A line that no logger wrote begins what the failure so near ends.
+_NEXT = 2
 # What these are about fails in programs without XLA, too, and is called the same there.
 _OF_OTHERS_TOO = frozenset(
     (
@@ -106,6 +110,13 @@ def _of_death(
     return _of_signal(log, located, backend, flags) or topic
 
 
+def _outranked(sign: FailureSign | None, failure: CheckFailure) -> FailureSign | None:
+    """The sign in the words of a message, or that of the stack, which knows who used a library."""
+    if sign is None or sign.sign not in _OF_ANY_USER:
+        return sign
+    return _first_frame(failure.stack) or sign
+
+
 def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
     """The sign of a file that many classes share."""
     sign = _whole(failure_signs("core"), stem)
@@ -132,14 +143,17 @@ def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
 
-def _right_above(log: LogFacts, severity: str) -> list[PipelinerMove]:
-    """The lines of a severity that were logged right before the first failure."""
+def _right_above(log: LogFacts, severities: str) -> list[PipelinerMove]:
+    """The lines of some severities that were logged right before the first failure."""
     failure = log.failures[0]
     above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
     return [
         line
         for line in log.verbose
-        if line.severity == severity and line.log == failure.log and line.line_number in above
+        if line.severity
+        and line.severity in severities
+        and line.log == failure.log
+        and line.line_number in above
     ]
 
 
@@ -148,7 +162,12 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
     failure = log.failures[0]
     if failure.kind == "python":
         return None
-    lines = _right_above(log, "E")
+    lines = [
+        line
+        for line in _right_above(log, "EW")
+        if line.severity == "E"
+        or (not line.file and line.line_number >= failure.line_number - _NEXT)
+    ]
     signs = (_first(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
     sign = next(filter(None, signs), None)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
@@ -178,7 +197,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     of_file = _whole(failure_signs("file"), stem)
     # What a check prints beside its condition may be about anything; its file says more.
     sign = (
-        _spoken(words, is_own=is_own, has_place=of_file is not None)
+        _outranked(_spoken(words, is_own=is_own, has_place=of_file is not None), failure)
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
         or of_file
         or _first_frame(failure.stack)

@@ -120,6 +120,7 @@ _MENTIONS = (
     *("may be stuck", "Termination timeout", "launch group", "moved to host", "device compute in"),
     *("halted unexpectedly", "Halt is unexpected", "Mosaic failed", "LLVM ERROR", "schecklt"),
     *("std::out_of_range", "No valid engine", "ut of memory", "hbm usage"),
+    "device=TPU",
     *(
         "by rematerialization",
         "Involuntary full",
