@@ -215,6 +215,7 @@ _UNITS: dict[str, Unit] = {
     "peak_memory": "bytes",
     "total_memory": "bytes",
     "exposed_us": "us",
+    "synchronous_us": "us",
 }
 
 
@@ -232,7 +233,11 @@ def _figures(report: Report, module: Module) -> dict[str, int]:
             found["total_memory"] = memory.total_bytes
             if memory.peak is not None:
                 found["peak_memory"] = memory.peak.bytes
-    exposed = exposed_us([c for c in report.collectives if c.module == module.id])
+    own = [c for c in report.collectives if c.module == module.id]
+    exposed = exposed_us(own)
     if exposed is not None:
         found["exposed_us"] = round(exposed)
+    waited = [c.waited_us for c in own if c.waited_us is not None]
+    if waited:
+        found["synchronous_us"] = round(sum(waited))
     return found

@@ -99,10 +99,9 @@ def _rest_text(peak: MemoryPeak) -> str:
         return ""
     lines = sum(share.source is not None for share in rest)
     parts = [counted(lines, "more line", "more lines")] if lines else []
-    parts += [_share_word(share) for share in rest if share.source is None]
-    return (
-        f"Also {', '.join(parts)}: {size_text(size)}, {_part_text(size, peak.bytes)} of the peak."
-    )
+    parts += ["smaller lines" if s.rest else "what has no line" for s in rest if s.source is None]
+    words = " and ".join(parts)
+    return f"Also {words}: {size_text(size)}, {_part_text(size, peak.bytes)} of the peak."
 
 
 def modules_left_out(report: Report) -> tuple[str, str]:

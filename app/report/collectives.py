@@ -241,16 +241,16 @@ def _facts(
 ) -> tuple[tuple[str, str], ...]:
     kinds = [overlap_kind(item, scheduled=scheduled) for item in collectives]
     facts = (
-        ("Bytes one device sends in a run", sum_text(collectives)),
+        ("One device sends in a run", sum_text(collectives)),
         ("Hidden", f"{kinds.count('hidden'):,}"),
         ("Partly hidden", f"{kinds.count('partly'):,}"),
         ("Exposed", f"{kinds.count('exposed'):,}"),
         ("Synchronous", f"{kinds.count('sync'):,}"),
         ("No schedule known", f"{kinds.count('unknown'):,}"),
-        ("Exposed in windows, each once", _sum_of_times(collectives, of_async=True)),
-        ("Synchronous, all exposed, each once", _sum_of_times(collectives, of_async=False)),
+        ("Exposed in windows, once each", _sum_of_times(collectives, of_async=True)),
+        ("Synchronous, once each", _sum_of_times(collectives, of_async=False)),
         ("Exposed in a run", _exposed_in_a_run(collectives)),
-        ("Times by the peaks of", legible(_device(report, collectives))),
+        ("Times estimated for", legible(_device(report, collectives))),
     )
     return tuple((label, value) for label, value in facts if value and value != "0")
 

@@ -158,6 +158,7 @@ def page_of(
         lanes=_lanes(shown),
         loops=loop_views(shown, comparable=comparable, server=links.report),
         collectives=collective_views(shown),
+        collectives_href="" if offline else f"{links.report}/collectives",
         collective_sums=collective_sums(shown),
         memory=memory_briefs(report, "" if offline else links.report),
         programs=program_briefs(report, "" if offline else links.report),

@@ -17,14 +17,14 @@ _MOST_REASONS = 4
 
 
 def overlap_story(module: Module, collective: Collective) -> str:
-    """`made asynchronous by 0100 async-collective-creator, synchronous again by 0129 ...: ...`.
+    """`made asynchronous by 0100 async-collective-creator, synchronous again by 0129 ...; ...`.
 
-    Of what is hidden, or stands in no schedule, there is nothing to explain.
+    Only of what is synchronous, or exposed behind nothing at all: else what runs beside it tells.
     """
     kind = overlap_kind(collective, scheduled=is_scheduled(module))
-    if kind in ("hidden", "unknown"):
-        return ""
-    return "; ".join(filter(None, (_turns_text(module, collective), _window_text(collective))))
+    turns = _turns_text(module, collective) if kind == "sync" else ""
+    empty = _window_text(collective) if kind in ("sync", "exposed") else ""
+    return "; ".join(filter(None, (turns, empty)))
 
 
 def overlap_reasons(module: Module, collectives: Sequence[Collective]) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def overlap_reasons(module: Module, collectives: Sequence[Collective]) -> tuple[
         for item in collectives
         if (story := overlap_story(module, item))
     )
-    words = {"sync": "synchronous", "exposed": "exposed", "partly": "partly hidden"}
+    words = {"sync": "synchronous", "exposed": "exposed"}
     return tuple(
         f"{number:,} {words[kind]}: {story}"
         for (kind, story), number in told.most_common(_MOST_REASONS)
@@ -50,7 +50,7 @@ def _turns_text(module: Module, collective: Collective) -> str:
             _turn_text(module, event, again=number > 0) for number, event in enumerate(turns)
         )
     # One text tells nothing of what passes did; neither does a past that was not followed.
-    if collective.is_async or not collective.history or len(module.dumps) < 2:
+    if not collective.history or len(module.dumps) < 2:
         return ""
     return f"asynchronous in none of {counted(len(module.dumps), 'text')}"
 

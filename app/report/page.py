@@ -342,6 +342,7 @@ class Page:
     lanes: tuple[LanesView, ...]
     loops: Rows[LoopView]
     collectives: Rows[CollectiveView]
+    collectives_href: str
     collective_sums: tuple[CollectiveSum, ...]
     memory: tuple[MemoryBrief, ...]
     programs: tuple[ProgramBrief, ...]

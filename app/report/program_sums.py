@@ -12,11 +12,13 @@ from app.report.wording import counts_text
 
 
 def loops_text(report: Report, module: Module) -> str:
-    """`5, 3 of them rewritten by passes`; "" for a module without loops."""
+    """`5, 3 of them rewritten by passes`, `5, all rewritten ...`; "" for a module without loops."""
     loops = [loop for loop in report.loops if loop.module == module.id]
     rewritten = sum(any(event.kind in REWRITES for event in loop.events) for loop in loops)
     if not loops:
         return ""
+    if rewritten == len(loops) > 1:
+        return f"{len(loops):,}, all rewritten by passes"
     return f"{len(loops):,}" + (f", {rewritten:,} of them rewritten by passes" if rewritten else "")
 
 

@@ -103,7 +103,7 @@ def test_what_the_rows_of_memory_leave_out_is_told() -> None:
     peak = msgspec.structs.replace(memory.peak, shares=(*lines, rest))
     many = msgspec.structs.replace(report, memory=(msgspec.structs.replace(memory, peak=peak),) * 8)
     briefs = memory_briefs(many, "/r/abc")
-    assert briefs[0].note == "Also 2 more lines, smaller lines: 640.0 KiB, 12% of the peak."
+    assert briefs[0].note == "Also 2 more lines and smaller lines: 640.0 KiB, 12% of the peak."
     assert len(briefs) == 6
     page = report_page(many, links=LINKS)
     assert briefs[0].note in page

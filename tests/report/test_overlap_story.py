@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from app.analysis.comparison_amounts import module_amounts
 from app.model.device import TargetDevice
 from app.model.report import Collective, CollectiveEvent, Dump, Module, Report, Window
 from app.report.collectives import CollectivesPlace, collectives_page
@@ -62,7 +63,7 @@ BUSY = Window(
         ),
         (
             collective(ASYNC, is_async=True, window=BUSY),
-            "made asynchronous by 0001 async-collective-creator",
+            "",
         ),
         (
             collective(is_async=True, window=EMPTY),
@@ -107,10 +108,10 @@ def test_synchronous_ones_are_counted_apart_from_windows() -> None:
         collective(ASYNC, SYNC, waited_us=10.0, executions=3),
     )
     facts = dict(zip(*[iter(_texts(page, "dt", "dd"))] * 2, strict=True))
-    assert facts["Exposed in windows, each once"] == "6.0 µs"
-    assert facts["Synchronous, all exposed, each once"] == "10 µs"
+    assert facts["Exposed in windows, once each"] == "6.0 µs"
+    assert facts["Synchronous, once each"] == "10 µs"
     assert facts["Exposed in a run"] == "42 µs"
-    assert facts["Times by the peaks of"] == "H100"
+    assert facts["Times estimated for"] == "H100"
     assert 'data-value="6.0">6.0 µs<span class="pipeline">hidden 2.0 µs' in page
     assert 'data-value="10.0">10 µs<span class="pipeline">all of it' in page
 
@@ -152,3 +153,17 @@ def test_a_computation_without_collectives_is_told_to_be_none() -> None:
 
 def _texts(page: str, *tags: str) -> list[str]:
     return re.findall(rf"<(?:{'|'.join(tags)})>([^<]*)</", page)
+
+
+def test_a_comparison_tells_synchronous_time_apart_from_that_of_windows() -> None:
+    one = msgspec.structs.replace(
+        builders.crash_report(),
+        modules=(module(),),
+        collectives=(
+            collective(ASYNC, is_async=True, window=BUSY),
+            collective(ASYNC, SYNC, waited_us=10.0),
+        ),
+    )
+    amounts = module_amounts(one, one, (one.modules[0], one.modules[0]))
+    found = {amount.name: (amount.a, amount.unit) for amount in amounts}
+    assert (found["exposed_us"], found["synchronous_us"]) == ((6, "us"), (10, "us"))
