@@ -42,10 +42,13 @@ _SUGAR = {"async_execution_thread", "output_to_operand_aliasing"}
 NATIVE = frozenset("all-gather all-reduce collective-permute copy send recv".split())
 """Opcodes whose asynchronous steps are opcodes too, with shapes of their own."""
 
+_UNSTARTED = NATIVE | {"constant", "parameter"}
+"""Opcodes that no async-start is told for in short: it has no place for a value in brackets."""
+
 _COUNTED = frozenset(
     (
         "reduce reduce-window scatter dynamic-slice dynamic-update-slice conditional infeed "
-        "constant parameter partition-id replica-id"
+        "partition-id replica-id"
     ).split()
 )
 """Opcodes whose operands XLA counts in a start too; to the others an update may add some."""
@@ -195,7 +198,7 @@ def form_of(opcode: str) -> Opcode | None:
         return known
     for end in ("-start", "-update", "-done"):
         stem = opcode.removesuffix(end)
-        inner = opcodes().get(stem) if opcode.endswith(end) and stem not in NATIVE else None
+        inner = opcodes().get(stem) if opcode.endswith(end) and stem not in _UNSTARTED else None
         if inner is not None and end == "-start":
             least, most = inner[:2] if stem in _COUNTED else (0, None)
             return inner._replace(least=least, most=most, allowed=inner.allowed | _SUGAR)

@@ -13,7 +13,6 @@ from hlo_parser.infer import inferred
 from hlo_parser.infer_parts import CannotInferError
 from hlo_parser.instruction_forms import Fault, split_list
 from hlo_parser.literal_forms import compatible, leaf_count
-from hlo_parser.possessive import compile_pattern
 from hlo_parser.value_forms import squeezed
 from hlo_parser.values import names_from_text
 
@@ -24,10 +23,15 @@ if TYPE_CHECKING:
 
 _TWO_BRANCHES = ("true_computation", "false_computation")
 _MANY_BRANCHES = ("branch_computations",)
-_STEP = compile_pattern(r"(.+)-(start|update|done)")
+# A start has the operands of what it starts, and XLA makes that too; its shape is another.
+_STARTED = {
+    f"{opcode}-start": opcode
+    for opcode in (
+        "scatter broadcast conditional custom-call dynamic-slice dynamic-update-slice".split()
+    )
+}
 _JUDGED = frozenset(
-    "scatter broadcast conditional parameter get-tuple-element custom-call reshape dynamic-slice "
-    "dynamic-update-slice tuple".split()
+    [*_STARTED, *_STARTED.values(), "parameter", "get-tuple-element", "reshape", "tuple"]
 )
 # Operands in front of the indices.
 _SLICED = {"dynamic-slice": 1, "dynamic-update-slice": 2}
@@ -41,6 +45,7 @@ def depends_on_operands(instruction: Instruction) -> bool:
 def operands_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
     """The first fault that depends on the operands."""
     opcode, attributes = instruction.opcode, instruction.attributes
+    opcode = _STARTED.get(opcode, opcode)
     first = operands[0].shape if operands else None
     if opcode == "parameter" and "parameter_replication" in attributes:
         leaves = leaf_count(instruction.shape.text)
@@ -87,7 +92,7 @@ def _reshape_fault(instruction: Instruction, operands: Sequence[Instruction]) ->
 
 
 def _indices_fault(instruction: Instruction, operands: Sequence[Instruction]) -> Fault | None:
-    indices = operands[_SLICED[instruction.opcode] :]
+    indices = operands[_SLICED[instruction.opcode.removesuffix("-start")] :]
     rank = len(operands[0].shape.dimensions)
     if operands[0].shape.kind != "array" or (len(indices) == 1 and indices[0].shape.dimensions):
         return None
