@@ -67,6 +67,10 @@ def memory_page(
     return page_environment().get_template("memory.html").render(page=page, **(base_context or {}))
 
 
+def _part_text(size: int, total: int) -> str:
+    return "under 0.1%" if size and 1_000 * size < total else f"{size / total:.1%}"
+
+
 def _estimate_note(estimate: MemoryEstimate | None) -> str:
     """That the figures are reckoned from the text, and what they do not foresee; "" for others."""
     if estimate is None:
@@ -240,7 +244,7 @@ class _Pager:
                 href=self._line_href(source) if source else "",
                 bytes=share.bytes,
                 size=size_text(share.bytes),
-                part=f"{share.bytes / peak.bytes:.1%}" if peak and peak.bytes else "",
+                part=_part_text(share.bytes, peak.bytes) if peak and peak.bytes else "",
                 buffer_count=share.buffers,
                 buffers=f"{share.buffers:,}",
                 classes=classes_text(share),

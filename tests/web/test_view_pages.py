@@ -195,3 +195,18 @@ def test_the_last_text_tells_the_bytes_of_temporaries(
     expect(page.locator("#pass-facts")).to_contain_text(re.compile(r"Temporaries\s*[\d.]+ \w?i?B"))
     page.keyboard.press("Home")
     expect(page.locator("#pass-facts")).not_to_contain_text("Temporaries")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_ways_to_the_views_stand_at_one_place(
+    visit: Callable[..., Page], report: str, width: int
+) -> None:
+    page = visit(viewport={"width": width, "height": 844})
+    views = ("", "passes", "diff", "loops", "collectives", "source", "memory", "graph")
+    places: set[str] = set()
+    for view in views:
+        page.goto(f"{report}/{view}".rstrip("/"))
+        links = page.locator(".views a")
+        assert links.count() == len(views)
+        places.add(str([link.bounding_box() for link in links.all()]))
+    assert len(places) == 1
