@@ -56,6 +56,18 @@ def releases_that_fit(
     return joined(evidence)
 
 
+def releases_of_each(contents: DumpContents, log: LogFacts) -> tuple[Releases, Releases]:
+    """The releases that the failures of a log allow, and those that the dump alone does.
+
+    Only what is sure is asked: checks at their lines, and strong signs of the dump. Either is empty
+    where it tells nothing.
+    """
+    sure = ("exact", "strong")
+    of_log = [item for item in _of_log(log) if item.weight == "exact"]
+    of_dump = [item for item in _of_dump(contents, LogFacts(), {}) if item.weight in sure]
+    return joined(of_log), joined(of_dump)
+
+
 def joined(evidence: Iterable[Evidence]) -> Releases:
     """What all of the evidence allows, the stronger first; contradictions are named."""
     left = frozenset(knowledge.PUBLISHED)

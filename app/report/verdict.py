@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from collections.abc import Iterator
+
 from app.model.report import (
     SEVERITIES,
     Confidence,
@@ -153,10 +155,8 @@ def _what_was_read(report: Report) -> str:
 
 
 def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ...]:
-    facts: list[tuple[str, str]] = []
+    facts = list(_of_input(report))
     module = main_module(report)
-    if cut := cut_text(report):
-        facts.append(("Dump", cut))
     if report.failure is not None:
         facts.append(("Died in", died_in(report.failure)))
     if finding is not None:
@@ -187,6 +187,14 @@ def _facts(report: Report, finding: Finding | None) -> tuple[tuple[str, str], ..
     return tuple(facts)
 
 
+def _of_input(report: Report) -> Iterator[tuple[str, str]]:
+    """What is wrong with what was given, before anything is said of what it holds."""
+    if cut := cut_text(report):
+        yield "Dump", cut
+    if other := next((f for f in report.findings if f.class_ == _OTHER_RUN), None):
+        yield "Log", other.title
+
+
 def _figures(report: Report, module: Module | None) -> tuple[tuple[str, str], ...]:
     if is_beside_the_failure(report, module):
         return ()
@@ -197,6 +205,8 @@ def _figures(report: Report, module: Module | None) -> tuple[tuple[str, str], ..
     )
 
 
+# The class of the finding that log and dump are not of one run.
+_OTHER_RUN = "another-run"
 # What is said of a file or archive by the code of what was left out of it (app/ingest).
 _BROKEN = {
     "truncated": "breaks off",
