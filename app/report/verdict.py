@@ -5,10 +5,9 @@ nothing that no finding or failure of the report states, and never calls a progr
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
-
-from collections.abc import Iterator
 
 from app.model.report import (
     SEVERITIES,
