@@ -56,6 +56,24 @@ def add_costly_pairs(bundle: Path, contents: DumpContents | None, progress: Prog
         add_aligned(bundle, made())
 
 
+def copy_pairs(source: Bundle, bundle: Path) -> None:
+    """Add what `source` keeps to a bundle with the same texts.
+
+    Raises:
+        BadArchive: `source` is damaged.
+        JobFailed: the disk is full (`no_space`).
+    """
+    with room_told():
+        add_aligned(
+            bundle,
+            (
+                AlignedTexts(module_id, before, after, FORM, data)
+                for module_id, before, after in source.aligned_pairs()
+                if (data := source.aligned(module_id, before, after, form=FORM)) is not None
+            ),
+        )
+
+
 def add_pairs_again(bundle: Path, pairs: Sequence[Pair]) -> None:
     """Add `pairs` to a bundle that has none, from the texts that it holds itself.
 

@@ -14,7 +14,7 @@ import msgspec
 from app.bundle import Bundle, ModuleTexts, write_texts
 from app.ingest import Progress
 from app.ingest.log_text import WIDE_MARKS
-from app.jobs.aligning import Pair, add_pairs_again
+from app.jobs.aligning import Pair, add_pairs_again, copy_pairs
 from app.jobs.analysis import summary_of
 from app.jobs.room import room_told
 from app.model.dump import ProgramFile
@@ -47,7 +47,7 @@ def redact_report(
         if not redaction["redact"]:
             report = opened.report()
             write_texts(Path(bundle), report, _as_they_are(opened), _program_of(opened))
-            add_pairs_again(Path(bundle), opened.aligned_pairs())
+            copy_pairs(opened, Path(bundle))
             return summary_of(report)
         copy = _Copy(opened, logs, redaction, progress)
         write_texts(Path(bundle), copy.report, copy.modules())

@@ -114,6 +114,20 @@ def test_a_share_has_the_same_pairs_of_its_own_texts(
             assert named - {None} <= known
 
 
+def test_a_share_of_all_is_not_matched_again(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(aligning, "diff_modules")
+    choice = {"redact": False, "op_names": True, "source": True}
+    redact_report(
+        quiet, source=str(bundle), logs=[], redaction=choice, bundle=str(tmp_path / "copy")
+    )
+    with Bundle.open(bundle) as whole, Bundle.open(tmp_path / "copy") as shared:
+        assert shared.aligned_pairs() == whole.aligned_pairs()
+        for pair in whole.aligned_pairs():
+            assert shared.aligned(*pair, form=FORM) == whole.aligned(*pair, form=FORM)
+
+
 def test_rows_of_no_form_that_is_read_are_told(bundle: Path) -> None:
     with closing(sqlite3.connect(bundle)) as connection, connection:
         connection.execute("UPDATE aligned SET raw_bytes = ?, data = ?", (2, compress(b"{}")))
