@@ -33,6 +33,8 @@ _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modu
 _SPEAKER = re.compile(r"(?:^|: )(?P<pass>[a-z]\w{1,40}(?:-\w{1,40}){1,8}): ")
 _SPEAKS_WITHIN = 200
 _ANONYMOUS = "(anonymous namespace)::"
+# Where a value lies, if not in a memory of the device's own.
+_SPACE = re.compile(r"\bS\((?:5|\d{2,5})\)")
 _NOT_COMPILED = "while compiling %"
 _FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
 # A signature of a check is its place and its condition.
@@ -348,7 +350,12 @@ def _unprinted(text: str) -> str:
     """The text without printed instructions; of one that did not compile its memory space stays."""
     if _NOT_COMPILED not in text:
         return _PRINTED.sub("%", text)
-    return _PRINTED.sub(lambda found: "% S(5)" if "S(5)" in found[0] else "%", text)
+    return _PRINTED.sub(_space_of, text)
+
+
+def _space_of(printed: re.Match[str]) -> str:
+    space = _SPACE.search(printed[0])
+    return f"% {space[0]}" if space else "%"
 
 
 def _said(line: PipelinerMove) -> FailureSign | None:

@@ -137,7 +137,7 @@ _MENTIONS = (
 # The end of a traceback that is not there, or what a program printed of it.
 _EXCEPTION_ALONE = re.compile(r"(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S")
 _FRAME_ALONE = re.compile(
-    r"(?: *#\d{1,4} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,3}: 0x[0-9a-f]+ [\w.\-]+`)?"
+    r"(?: *#\d{1,4} +(?:0x[0-9a-f]+ in )?| *frame #\d{1,6}: 0x[0-9a-f]+ [\w.\-]+`)?"
     r"(?:xla|mlir|llvm|slinky|stream_executor|tsl)::\w"
 )
 _WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
