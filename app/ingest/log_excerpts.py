@@ -24,7 +24,7 @@ _COMPLAINS = re.compile(
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock\w*"
     r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
-    r"|out of (?:memory|range|bounds)|neither|missing|denied"
+    r"|out of (?:memory|range|bounds)|neither|missing|denied|older than"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
     r"|precondition|taking|nan|inf|oom)\b)"
     r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\b_ZNK?(?:3xla|4mlir|4llvm)"
