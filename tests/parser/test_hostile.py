@@ -187,7 +187,7 @@ STRICT_TEXTS: dict[str, Callable[[int], str]] = {
     ),
     "open bodies in each other": lambda n: sound(ROOT + ", calls={a = " * (n // 80)),
     "open bodies with instructions in each other": lambda n: sound(
-        *(ROOT, "a = f32[] call(p), to_apply={ p = f32[] parameter(0)") * (n // 80)
+        *(ROOT, "a = f32[] call(p), to_apply={ p = f32[] parameter(0)") * (n // 40)
     ),
     "open comments in a header": lambda n: sound(ROOT).replace("m\n", f"m, a={{{'/* ' * n}}}\n", 1),
 }
