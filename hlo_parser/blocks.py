@@ -13,60 +13,90 @@ from typing import TYPE_CHECKING, cast
 from hlo_parser import grammar, patterns
 from hlo_parser.computation import Computation, Gap
 from hlo_parser.lines import ContextNeeded
+from hlo_parser.pieces import decode
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import is_closed_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hlo_parser.instruction import Instruction
     from hlo_parser.lines import LineReader
 
 
 # Twice as fast as str.split with three characters.
 _cut_lines = compile_pattern("\n  ").split
-_NO_FOOT = "\n\n"
+_LINE = b"\n  "
+_FOOT = b"\n}"
+_NO_ATTRIBUTES = b"\n\n"
+# Below this nothing is gained by looking for what a computation has in common with another.
+_WORTH_COMPARING = 2_000
+_LEAST_STEP = 256
 
 
 class Block:
     """A distinct computation text, the computation it gives, and what stood behind it last."""
 
-    __slots__ = ("computation", "following", "instruction_count", "line_breaks", "raw", "size")
+    __slots__ = (
+        "computation",
+        "following",
+        "instruction_count",
+        "is_plain",
+        "line_breaks",
+        "raw",
+        "size",
+    )
 
-    def __init__(self, raw: bytes, computation: Computation, line_breaks: int) -> None:
+    is_plain: bool
+    """Whether each line of its body is one instruction, and a blank line ends it."""
+
+    def __init__(
+        self, raw: bytes, computation: Computation, line_breaks: int, *, is_plain: bool = False
+    ) -> None:
         self.raw: bytes = raw
         self.size: int = len(raw)
         self.computation: Computation = computation
         self.line_breaks: int = line_breaks
         self.instruction_count: int = len(computation.instructions)
         self.following: Block | None = None
+        self.is_plain = is_plain
 
 
-def read_block(raw: bytes, reader: LineReader, *, is_first: bool = False) -> Block | None:
+def read_block(raw: bytes, reader: LineReader, named: Mapping[str, Block]) -> Block | None:
     """Read a computation that ends with a blank line; None when its borders are not certain.
 
-    In the first text of an interner (`is_first`) lines are not looked up: they rarely repeat.
+    `named` holds the last ones by name: passes most often turned that one into this. The lines
+    that both begin and end with, a third of all, are taken from it: comparing them in bulk costs
+    a fifth of cutting them and looking each up.
     """
-    lines = _cut_lines(raw.decode("utf-8", errors="backslashreplace"))
-    head = _head(lines.pop(0))
-    if head is None or not lines:
+    head_end, brace = raw.find(_LINE), raw.rfind(_FOOT)
+    if not 0 < head_end < brace:
         return None
-    lines[-1], brace, foot_text = lines[-1].rpartition("\n}")
-    thread = _thread(foot_text) if foot_text != _NO_FOOT else "main"
-    if not brace or thread is None:
+    head, thread = _head(raw[:head_end]), _thread(raw[brace + len(_FOOT) :])
+    if head is None or thread is None:
         return None
-    found = reader.ordinary(lines) if is_first else _known_or_ordinary(lines, reader)
+    before, after, start, end = (), (), head_end, brace
+    known = named.get(head[2])
+    if known is not None and known.is_plain and min(known.size, len(raw)) > _WORTH_COMPARING:
+        before, after, start, end = _shared_lines(raw, head_end, brace, known)
+    lines = _cut_lines(decode(raw[start:end]))
+    del lines[0]
+    found = reader.read_lines(lines)
     gaps = [] if all(found) else _read_odd(lines, found, reader)
     if gaps is None:
         return None
-    line_breaks = len(lines) + 3
+    line_breaks = len(before) + len(lines) + len(after) + 3
     offsets: tuple[int, ...] | None = None
-    if gaps or reader.has_several_rows:
+    if gaps or (reader.has_several_rows and raw.count(b"\n") != line_breaks):
+        if before or after:
+            return read_block(raw, reader, {})
         line_breaks = raw.count(b"\n")
         starts = _starts(lines)
         offsets = tuple(start for start, made in zip(starts, found, strict=True) if made)
         found = [made for made in found if made]
-    if not found:
+    instructions = (*before, *cast("list[Instruction]", found), *after)
+    if not instructions:
         return None
-    instructions = cast("tuple[Instruction, ...]", tuple(found))
     computation = Computation(
         raw,
         head[2],
@@ -77,23 +107,81 @@ def read_block(raw: bytes, reader: LineReader, *, is_first: bool = False) -> Blo
         offsets,
         tuple(gaps),
     )
-    return Block(raw, computation, line_breaks)
+    return Block(raw, computation, line_breaks, is_plain=offsets is None)
 
 
-def _thread(foot: str) -> str | None:
+_Lines = tuple["Instruction", ...]
+
+
+def _shared_lines(
+    raw: bytes, head_end: int, brace: int, known: Block
+) -> tuple[_Lines, _Lines, int, int]:
+    """The lines with which the body begins and ends as the known one does, and where they stop.
+
+    Lines that are not compared to their last byte are left out. Whatever is left starts with the
+    line break before its first line.
+    """
+    other, instructions = known.raw, known.computation.instructions
+    alike = _alike_at_start(raw, other)
+    start = max(raw.rfind(_LINE, 0, alike), head_end)
+    before = instructions[: raw.count(b"\n", 0, start)] if start > head_end else ()
+    alike = _alike_at_end(raw, other, min(len(raw), len(other)) - alike)
+    end = raw.find(_LINE, len(raw) - alike, brace)
+    if end < 0:
+        return before, (), start, brace
+    return before, instructions[-raw.count(b"\n", end, brace) :], start, end
+
+
+def _alike_at_start(raw: bytes, other: bytes) -> int:
+    """With how many equal bytes both begin, or a little less.
+
+    Steps grow while they fit and shrink then: each copies what it compares, in one go.
+    """
+    most, at, step = min(len(raw), len(other)), 0, _LEAST_STEP
+    while at + step <= most and raw.startswith(other[at : at + step], at):
+        at += step
+        step += step
+    while step > _LEAST_STEP:
+        step >>= 1
+        if at + step <= most and raw.startswith(other[at : at + step], at):
+            at += step
+    return at
+
+
+def _alike_at_end(raw: bytes, other: bytes, most: int) -> int:
+    """With how many equal bytes both end, `most` at most, or a little less."""
+    size, other_size, at, step = len(raw), len(other), 0, _LEAST_STEP
+    while at + step <= most and raw.endswith(
+        other[other_size - at - step : other_size - at], 0, size - at
+    ):
+        at += step
+        step += step
+    while step > _LEAST_STEP:
+        step >>= 1
+        if at + step <= most and raw.endswith(
+            other[other_size - at - step : other_size - at], 0, size - at
+        ):
+            at += step
+    return at
+
+
+def _thread(foot: bytes) -> str | None:
     """The execution thread told behind the brace; None for what is no foot."""
-    match = patterns.computation_foot.fullmatch(foot, 0, len(foot) - len(_NO_FOOT))
+    if foot == _NO_ATTRIBUTES:
+        return "main"
+    match = patterns.computation_foot.fullmatch(decode(foot.removesuffix(_NO_ATTRIBUTES)))
     return None if match is None else match[1] or "main"
 
 
-def _head(text: str) -> re.Match[str] | None:
+def _head(raw: bytes) -> re.Match[str] | None:
     """The first line, if nothing in it can reach beyond it.
 
     XLA reads a signature and does not use it (hlo_parser.cc, ParseComputation), so its shapes
     are passed over.
     """
+    text = decode(raw)
     match = patterns.computation_head.match(text)
-    if match is None or not text.endswith(" {"):
+    if match is None or not text.endswith(" {") or "\n" in text:
         return None
     if match.end() == len(text):
         return match
@@ -101,17 +189,6 @@ def _head(text: str) -> re.Match[str] | None:
         '"' not in text and "'" not in text and text.count("/") == 2 * text.count("/*index=")
     )
     return match if is_closed and ") -> " in text else None
-
-
-def _known_or_ordinary(lines: list[str], reader: LineReader) -> list[Instruction | None]:
-    found = list(map(reader.instructions.get, lines))
-    if all(found):
-        return found
-    if not any(found):
-        return reader.ordinary(lines)
-    pairs = zip(lines, found, strict=True)
-    new = iter(reader.ordinary([line for line, known in pairs if not known]))
-    return [known or next(new) for known in found]
 
 
 def _read_odd(

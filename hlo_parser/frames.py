@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hlo_parser import grammar
 from hlo_parser.grammar import FrameParts
@@ -55,11 +56,7 @@ class SourceLocation:
     frames: tuple[Frame, ...] = ()
 
 
-def _ordinary_parts(text: str) -> FrameParts | None:
-    """The tables as XLA prints them; None for any other spelling."""
-    match = _TABLES.fullmatch(text if text.endswith("\n") else text + "\n")
-    if match is None:
-        return None
+def _parts_of(match: re.Match[str]) -> FrameParts:
     files, functions, locations, frames = match.groups()
     return FrameParts(
         tuple(_STRING.findall(files)),
@@ -87,9 +84,24 @@ def _row_text(row: Mapping[str, int]) -> str:
 class FrameTables:
     """Frame ids to source places."""
 
-    __slots__ = ("_files", "_frames", "_functions", "_known", "_locations", "_offset")
+    __slots__ = ("_files", "_frames", "_functions", "_known", "_locations", "_offset", "_text")
 
-    def __init__(self, parts: FrameParts) -> None:
+    def __init__(self, text: str, parts: FrameParts | None) -> None:
+        """Without `parts` the text has the form XLA prints, and is cut when first asked for."""
+        self._text = text
+        self._known: dict[int, SourceLocation | None] = {}
+        if parts is not None:
+            self._take(parts)
+
+    if not TYPE_CHECKING:
+        # Reached for a slot that is still empty, as in AttributeList.
+        def __getattr__(self, name: str) -> object:
+            if name not in FrameTables.__slots__:
+                raise AttributeError(name, name=name, obj=self)
+            self._take(_parts_of(_TABLES.fullmatch(self._text)))
+            return getattr(self, name)
+
+    def _take(self, parts: FrameParts) -> None:
         self._files = tuple(unquote(text) for text in parts.file_names)
         self._functions = tuple(unquote(text) for text in parts.function_names)
         self._locations = parts.locations
@@ -98,12 +110,14 @@ class FrameTables:
         # wrote the plain id, with 0 for none (xla/hlo/ir/hlo_module.cc, StackFrameIndex).
         plain = any(row.get("parent_frame_id") == 0 for row in parts.frames)
         self._offset = 0 if plain else 1
-        self._known: dict[int, SourceLocation | None] = {}
+        self._text = ""
 
     @classmethod
     def from_text(cls, text: str) -> FrameTables:
         """Read the four tables; raises grammar.GrammarError."""
-        return cls(_ordinary_parts(text) or grammar.read_frames(text))
+        whole = text if text.endswith("\n") else text + "\n"
+        parts = None if _TABLES.fullmatch(whole) else grammar.read_frames(text)
+        return cls(whole, parts)
 
     def unknown_keys(self) -> tuple[str, ...]:
         """Keys of rows that XLA's tables do not have (hlo_parser.cc, ParseStackFrameIndex)."""

@@ -9,7 +9,7 @@ without hashing or copying. One interner serves one dump and one thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_parser.lines import LineReader
 
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from hlo_parser.frames import FrameTables
     from hlo_parser.module import Header
     from hlo_parser.proto.instruction_text import Records
+
+
+# Enough of a text to tell most from those of equal length.
+_HEAD = 64
+
+
+class Tables(NamedTuple):
+    """Frame tables as the last text that had some held them, up to its first computation."""
+
+    raw: bytes
+    frames: FrameTables
+    line_breaks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,6 @@ class Interner:
         "_blocks",
         "_bytes",
         "_computations",
-        "_first_named",
         "_instructions",
         "_texts",
         "between",
@@ -47,17 +58,25 @@ class Interner:
         "frames",
         "headers",
         "lines",
+        "named",
         "protos",
+        "tables",
     )
+
+    named: dict[str, Block]
+    """The last computation of each name."""
+    tables: Tables | None
 
     def __init__(self) -> None:
         self.lines: LineReader = LineReader()
-        self._blocks: dict[bytes, Block] = {}
-        # As in LineReader: whole texts are looked up only when there is a second text.
-        self._first_named: dict[str, Block] | None = {}
+        # By start and length, by text only where these are equal: to hash each text costs a
+        # twentieth of reading a dump.
+        self._blocks: dict[tuple[bytes, int], Block | dict[bytes, Block]] = {}
+        self.named = {}
         self.between: dict[bytes, bytes] = {}
         self.headers: dict[bytes, Header] = {}
         self.frames: dict[bytes, FrameTables] = {}
+        self.tables = None
         self.first: Block | None = None
         self.protos: Records | None = None
         self._texts = 0
@@ -65,22 +84,23 @@ class Interner:
         self._computations = 0
         self._instructions = 0
 
-    @property
-    def blocks(self) -> dict[bytes, Block]:
-        """The computations read so far by their text."""
-        if self._first_named is not None:
-            for block in self._first_named.values():
-                self._blocks.setdefault(block.raw, block)
-            self._first_named = None
-        return self._blocks
+    def block_of(self, raw: bytes) -> Block | None:
+        """The computation of this text, if it was read before."""
+        known = self._blocks.get((raw[:_HEAD], len(raw)))
+        if isinstance(known, dict):
+            return known.get(raw)
+        return known if known is not None and known.raw == raw else None
 
     def keep(self, block: Block) -> Block:
         """Remember a block; gives the one of equal text that was kept before, if any."""
-        if self._first_named is not None:
-            first = self._first_named.setdefault(block.computation.name, block)
-            if first.raw == block.raw:
-                return first
-        return self._blocks.setdefault(block.raw, block)
+        self.named[block.computation.name] = block
+        key = block.raw[:_HEAD], block.size
+        known = self._blocks.setdefault(key, block)
+        if known is block:
+            return block
+        if not isinstance(known, dict):
+            known = self._blocks[key] = {known.raw: known}
+        return known.setdefault(block.raw, block)
 
     def follow(self, previous: Block | None, block: Block, guess: Block | None) -> None:
         """Remember that `block` stood where `guess` was expected; no `previous` at the start."""
@@ -105,7 +125,9 @@ class Interner:
             texts=self._texts,
             bytes=self._bytes,
             computations=self._computations,
-            distinct_computations=len(self.blocks),
+            distinct_computations=sum(
+                [len(known) if isinstance(known, dict) else 1 for known in self._blocks.values()]
+            ),
             instructions=self._instructions,
             distinct_instructions=len(self.lines.instructions),
         )

@@ -46,6 +46,7 @@ class LineReader:
     __slots__ = (
         "_first_named",
         "_instructions",
+        "_results",
         "attribute_lists",
         "has_several_rows",
         "pool",
@@ -61,6 +62,7 @@ class LineReader:
         # Names tell the lines of one text apart at a fraction of what whole lines cost: these are
         # looked up by their text only when there is a second text.
         self._first_named: dict[str, Instruction] | None = {}
+        self._results: dict[str, tuple[Shape, str]] = {}
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
         self.refused: dict[str, tuple[str, int]] = {}
@@ -72,19 +74,36 @@ class LineReader:
         """Whether no instruction was read so far."""
         return not self._first_named and not self._instructions
 
-    @property
-    def instructions(self) -> dict[str, Instruction]:
-        """Those read so far by their text."""
+    def end_first_text(self) -> None:
+        """Know lines by their text from now on, not by name."""
         if self._first_named is not None:
             for made in self._first_named.values():
                 self._instructions.setdefault(made.text, made)
             self._first_named = None
+
+    @property
+    def instructions(self) -> dict[str, Instruction]:
+        """Those read so far by their text."""
+        self.end_first_text()
         return self._instructions
 
+    def read_lines(self, texts: list[str]) -> list[Instruction | None]:
+        """Look lines up, and read those of ordinary form; None for the others."""
+        if self._first_named is not None:
+            return self.ordinary(texts)
+        found = list(map(self._instructions.get, texts))
+        if all(found):
+            return found
+        if not any(found):
+            return self.ordinary(texts)
+        pairs = zip(texts, found, strict=True)
+        new = iter(self.ordinary([text for text, known in pairs if not known]))
+        return [known or next(new) for known in found]
+
     def ordinary(self, texts: Iterable[str]) -> list[Instruction | None]:
-        """Read lines of ordinary form; None for those that are not."""
-        shapes, attribute_lists, keep = (
-            self.shapes, self.attribute_lists, self._instructions.setdefault,
+        """Read lines not known yet, of ordinary form; None for those that are not."""
+        results, attribute_lists, keep = (
+            self._results, self.attribute_lists, self._instructions.setdefault,
         )  # fmt: skip
         first_named, new = self._first_named, object.__new__
         found: list[Instruction | None] = []
@@ -93,16 +112,14 @@ class LineReader:
             if match is None:
                 found.append(None)
                 continue
-            root, name, shape_text, opcode, arguments, tail = match.groups()
-            shape = shapes.get(shape_text)
-            if shape is None and _shape(shape_text) is not None:
-                shape = shapes[shape_text] = Shape(shape_text)
+            root, name, result_text, arguments, tail = match.groups()
+            result = results.get(result_text) or self._result(result_text)
             attributes = attribute_lists.get(tail)
             if attributes is None and (
                 ("\n" not in tail and _plain_attribute_list(tail)) or _is_attribute_list(tail)
             ):
                 attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
-            if shape is None or attributes is None:
+            if result is None or attributes is None:
                 found.append(None)
                 continue
             # As Instruction.__init__ does; its call is a tenth of what an ordinary line costs.
@@ -110,8 +127,7 @@ class LineReader:
             made.text = text
             made.is_root = root is not None
             made.name = name
-            made.shape = shape
-            made.opcode = opcode
+            made.shape, made.opcode = result
             made.attribute_list = attributes
             made.arguments = arguments
             if first_named is not None:
@@ -121,17 +137,32 @@ class LineReader:
                 found.append(keep(text, made))
         return found
 
+    def _result(self, text: str) -> tuple[Shape, str] | None:
+        """The shape and the opcode of `shape opcode`; None when that is no shape."""
+        shape_text, _, opcode = text.rpartition(" ")
+        if _shape(shape_text) is None:
+            return None
+        result = self._results[text] = self._shared_shape(shape_text), opcode
+        return result
+
+    def _shared_shape(self, text: str) -> Shape:
+        """The one shape of this text."""
+        shape = self.shapes.get(text)
+        if shape is None:
+            shape = self.shapes[text] = Shape(text)
+        return shape
+
     def _other(self, text: str) -> re.Match[str] | None:
         """A constant, or a line whose operands have shapes."""
         match = _line(text)
         if match is None:
             match = _long_constant(text)
             self.has_several_rows |= match is not None and "\n" in text
-        if match is None or match[4] == "parameter":
+        if match is None or match[3].endswith(" parameter"):
             return None
-        if match[4] == "constant":
-            return match if _literal(match[5]) else None
-        return match if _operand_list(match[5]) and not match[5].isdigit() else None
+        if match[3].endswith(" constant"):
+            return match if _literal(match[4]) else None
+        return match if _operand_list(match[4]) and not match[4].isdigit() else None
 
     def read(self, text: str) -> Instruction:
         """Read any instruction; raises grammar.GrammarError, or ContextNeeded for the odd ones."""
@@ -155,9 +186,7 @@ class LineReader:
 
     def made(self, text: str, parts: grammar.InstructionParts) -> Instruction:
         """An instruction of these parts; its shape and attributes are shared, it is not kept."""
-        shape = self.shapes.get(parts.shape)
-        if shape is None:
-            shape = self.shapes[parts.shape] = Shape(parts.shape)
+        shape = self._shared_shape(parts.shape)
         tail = "".join(f", {name}={value}" for name, value in parts.attributes.items())
         attributes = self.attribute_lists.get(tail)
         if attributes is None:

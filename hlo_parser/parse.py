@@ -9,6 +9,7 @@ becomes `Unparsed`.
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns
@@ -18,10 +19,10 @@ from hlo_parser.comments import pairs_in
 from hlo_parser.errors import HloSyntaxError, Span, Unparsed
 from hlo_parser.frames import FrameTables
 from hlo_parser.head_and_foot import foot_attributes
-from hlo_parser.interner import Interner
+from hlo_parser.interner import Interner, Tables
 from hlo_parser.lines import LineReader
 from hlo_parser.module import Header, Module
-from hlo_parser.pieces import TextCutter
+from hlo_parser.pieces import TextCutter, decode
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import Scanner
 from hlo_parser.stretches import lines_of, sharpened
@@ -70,11 +71,6 @@ def parse_module(
     return module
 
 
-def decode(raw: bytes) -> str:
-    """Bytes of a text as a string; bytes that are not UTF-8 become visible escapes."""
-    return raw.decode("utf-8", errors="backslashreplace")
-
-
 class _Reading:
     """The state of reading one text from front to back."""
 
@@ -101,6 +97,8 @@ class _Reading:
         self.data = self.cutter.data
         self.interner = interner
         self.is_first = interner.lines.is_empty
+        if not self.is_first:
+            interner.lines.end_first_text()
         self.position = 0
         self.line = 1
         self.marked = 0
@@ -115,7 +113,6 @@ class _Reading:
         header = self._header()
         self.cutter.keep_to(self.position)
         frames = self._frames()
-        self.cutter.keep_to(self.position)
         if header is not _NO_HEADER or not self._bare():
             self._computations()
         if not self.computations:
@@ -136,11 +133,12 @@ class _Reading:
 
     def _take_gaps(self) -> None:
         """Report what is not understood inside computations, everything in text order."""
-        for computation, line in zip(self.computations, self.first_lines, strict=True):
+        pairs = zip(self.computations, self.first_lines, strict=True)
+        for computation, line in [pair for pair in pairs if pair[0].gaps]:
             for gap in computation.gaps:
                 span = Span(line + gap.line, gap.column, line + gap.end_line, gap.end_column)
                 self.unparsed.append(Unparsed(span, gap.text, gap.reason))
-        self.unparsed.sort(key=_place)
+        self.unparsed.sort(key=lambda gap: (gap.span.line, gap.span.column))
 
     def _refusal(self, header: Header) -> HloSyntaxError:
         """Why nothing was read: at what is not understood first, or behind one instruction."""
@@ -223,6 +221,24 @@ class _Reading:
         return Header(text, parts.name, parts.attributes)
 
     def _frames(self) -> FrameTables | None:
+        start, data, interner = self.position, self.data, self.interner
+        last = interner.tables
+        if last is not None and data.startswith(last.raw, start):
+            end = start + len(last.raw)
+            # What follows goes on with none of the tables.
+            if data.startswith((b"%", b"ENTRY"), end):
+                self.cutter.keep(last.raw)
+                self.line = self._line_at(start) + last.line_breaks
+                self.position = self.marked = end
+                return last.frames
+        frames = self._other_frames()
+        self.cutter.keep_to(self.position)
+        if frames is not None:
+            raw = self.cutter.pieces[-1]
+            interner.tables = Tables(raw, frames, raw.count(b"\n"))
+        return frames
+
+    def _other_frames(self) -> FrameTables | None:
         self.position = self._behind_blank(self.position)
         if not self.data.startswith(b"FileNames", self.position):
             return None
@@ -254,59 +270,60 @@ class _Reading:
     # ---- computations --------------------------------------------------------------------------
 
     def _computations(self) -> None:
-        startswith, size = self.data.startswith, len(self.data)
-        computations, first_lines, pieces = self.computations, self.first_lines, self.cutter.pieces
-        position, line, instructions = self.position, self._line_at(self.position), 0
-        previous: Block | None = None
+        startswith, size, position = self.data.startswith, len(self.data), self.position
         guess = self.interner.first
-        while position < size:
-            block = guess
-            if block is None or not startswith(block.raw, position):
-                block = self._block_at(position)
-                if block is None:
-                    if previous is not None:
-                        self.cutter.end = position
-                    self.line, self.marked = line, position
-                    position = self._odd_computation(position)
-                    line = self._line_at(position)
-                    previous, guess = None, None
-                    continue
-                if previous is None:
-                    self.cutter.keep_to(position)
-                self.interner.follow(previous, block, guess)
-            computations.append(block.computation)
-            first_lines.append(line)
-            pieces.append(block.raw)
-            line += block.line_breaks
-            instructions += block.instruction_count
+        run: list[Block] = []
+        while True:
+            # Nine of ten computations are taken here: nothing but what finds the next one.
+            while guess is not None and startswith(guess.raw, position):
+                run.append(guess)
+                position += guess.size
+                guess = guess.following
+            if position >= size:
+                break
+            if (block := self._block_at(position)) is None:
+                self._take(run, position)
+                position = self._odd_computation(position)
+                run, guess = [], None
+                continue
+            if not run:
+                self.cutter.keep_to(position)
+            self.interner.follow(run[-1] if run else None, block, guess)
+            run.append(block)
             position += block.size
-            previous, guess = block, block.following
+            guess = block.following
+        self._take(run, position)
+
+    def _take(self, run: list[Block], end: int) -> None:
+        """Add computations that stand one behind the other up to `end`."""
+        if not run:
+            return
+        first_line = self._line_at(end - sum([block.size for block in run]))
+        line_breaks = [block.line_breaks for block in run]
+        self.first_lines += accumulate(line_breaks[:-1], initial=first_line)
+        self.computations += [block.computation for block in run]
+        self.cutter.pieces += [block.raw for block in run]
+        self.instruction_count += sum([block.instruction_count for block in run])
+        self.cutter.end = end
         # The last block may hold line breaks that the text does not.
-        self.line, self.marked = line - (position - size), size
-        if previous is not None:
-            self.cutter.end = position
-        self.instruction_count += instructions
+        self.marked = min(end, len(self.data))
+        self.line = first_line + sum(line_breaks) - (end - self.marked)
 
     def _block_at(self, position: int) -> Block | None:
         """The computation up to the next blank line; None when its borders are not certain."""
         if position < self.odd_until:
             return None
-        blank = _BLANK_LINE.search(self.data, position)
-        if blank is not None:
-            end = blank.end()
-            raw = self.data[position:end]
-        else:
-            end = len(self.data)
-            raw = self.data[position:].rstrip(b"\n") + b"\n\n"
-        block = None if self.is_first else self.interner.blocks.get(raw)
+        data, interner = self.data, self.interner
+        blank = _BLANK_LINE.search(data, position)
+        end = len(data) if blank is None else blank.end()
+        raw = data[position:end] if blank else data[position:].rstrip(b"\n") + b"\n\n"
+        block = None if self.is_first else interner.block_of(raw)
+        block = block or read_block(raw, interner.lines, interner.named)
         if block is None:
-            block = read_block(raw, self.interner.lines, is_first=self.is_first)
-            if block is None:
-                # Nothing up to the blank line will be ordinary: look at it once only.
-                self.odd_until = end
-            else:
-                block = self.interner.keep(block)
-        return block
+            # Nothing up to the blank line will be ordinary: look at it once only.
+            self.odd_until = end
+            return None
+        return interner.keep(block)
 
     def _odd_computation(self, position: int) -> int:
         """Read one computation by its brackets, or pass over what is none; gives what is next."""
@@ -326,7 +343,7 @@ class _Reading:
             self._add_unparsed(start, foot, NO_INSTRUCTION)
             return scanner.skip_blank(foot)
         raw = self.data[start:foot]
-        block = self.interner.blocks.get(raw)
+        block = self.interner.block_of(raw)
         if block is None or body.has_context:
             told = dict(foot_attributes(decode(self.data[end:foot])))
             thread = told.get("execution_thread", "main")
@@ -379,7 +396,3 @@ def _ordinary_header(text: str) -> Header | None:
         return None
     attributes = pairs_in(match[2], patterns.attribute)
     return Header(text, match[1], {key[:-1]: value for key, value in attributes})
-
-
-def _place(unparsed: Unparsed) -> tuple[int, int]:
-    return unparsed.span.line, unparsed.span.column

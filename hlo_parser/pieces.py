@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+def decode(raw: bytes) -> str:
+    """Bytes of a text as a string; bytes that are not UTF-8 become visible escapes."""
+    return raw.decode("utf-8", errors="backslashreplace")
+
+
 class TextPieces:
     """The pieces of one text, with what reading changed about their line ends."""
 
@@ -69,6 +74,11 @@ class TextCutter:
             raw = self.data[self.end : end]
             self.pieces.append(self._shared.setdefault(raw, raw))
             self.end = end
+
+    def keep(self, piece: bytes) -> None:
+        """Keep what stands behind the last piece, as a piece that is shared already."""
+        self.pieces.append(piece)
+        self.end += len(piece)
 
     def text_pieces(self) -> TextPieces:
         """All pieces, the rest of the text included."""
