@@ -300,7 +300,7 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
     text = _text(line)
     sign = _first(failure_signs("warns"), [text])
     if sign is None and is_alone and (line.severity in ("E", "") or not line.file):
-        sign = _said(line) or _first_frame(has_frames([text]))
+        sign = _said(line) or _first(failure_signs("frame"), has_frames([text]))
         if sign is None and line.severity != "E":
             stem = _stem(line.file or None, text)
             sign = _whole(failure_signs("file"), stem)

@@ -29,6 +29,8 @@ _MISTAKE = re.compile(
     r"\s*(?:E +)?(?:builtins\.)?(?:Attribute|Import|Index|Key|ModuleNotFound|Name|Syntax"
     r"|Indentation|UnboundLocal|FileNotFound|NotADirectory|IsADirectory|FileExists|Permission)Error\b"
 )
+# As someone marks a name that he took from a stack: `PriorityFusion (stack)`.
+_CALLED_A_FRAME = re.compile(r"\((?:in )?(?:the )?(?:stack|frame|backtrace)\)")
 _DENIES = re.compile(r"(?i:\b(?:no|without|none|0|zero)\b)\W{0,3}(?:\w{1,12} )?$")
 _BEFORE = 24
 
@@ -68,4 +70,8 @@ def is_denied(match: re.Match[str]) -> bool:
 def has_frames(texts: Iterable[str]) -> list[str]:
     """Those of some lines that name a symbol of C++; others name packages, files and products."""
     told = ((symbol_of(text), text) for text in texts)
-    return [text if symbol is None else symbol for symbol, text in told if "::" in (symbol or text)]
+    return [
+        text if symbol is None else symbol
+        for symbol, text in told
+        if "::" in (symbol or text) or _CALLED_A_FRAME.search(text)
+    ]

@@ -17,14 +17,15 @@ _MOST_LINES = 40
 _MOST_CHARACTERS = 1 << 13
 _LINE_CHARACTERS = 1000
 _COMPLAINS = re.compile(
-    r"(?i:(?<!\bno )(?<!\b0 )(?<!\bwithout )(?<!\bzero )(?<!\bnot )\b(?:"
+    r"(?i:(?<!\bno )(?<!(?<!index )\b0 )(?<!\bwithout )(?<!\bzero )(?<!\bnot )\b(?:"
     r"errors?|errs?|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
     r"|corrupt(?:s|ed|ion)?|cannot|can't|could(?:n't| not)|unable|invalid|illegal|unsupported"
     r"|unexpected|unimplemented|mismatch(?:es|ed)?|inconsistent|incompatible|incorrect|wrong"
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock\w*"
     r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
-    r"|out of (?:memory|range|bounds)|neither|missing|denied|older than"
+    r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than"
+    r"|seg(?:mentation )?faults?|SIG(?:SEGV|ABRT|BUS|ILL)"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
     r"|precondition|taking|nan|inf|oom)\b)"
     r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\b_ZNK?(?:3xla|4mlir|4llvm)"
