@@ -86,7 +86,6 @@ def test_an_exception_of_the_program_itself_has_no_class(raised: str) -> None:
         "jit: 3 ms, eager: nan, error bars missing",
         "the job was stuck in the queue; nccl is not used",
         "no segfaults; XLATfrtCpuClient is up",
-        "host-offloader and layout-assignment are passes; error: no such file",
         "gather is not supported on this object store",
         "Conditional access denied: conditional has expired",
         "VMware Fusion outputs error",
