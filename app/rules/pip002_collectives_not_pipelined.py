@@ -10,7 +10,9 @@ The passes are switched on by flags for speed; the failed check names neither lo
 ## How we know
 The C++ file of the check belongs to these passes. The loops that hold collectives in their body are
 read from the newest text of the module; they are suspects, since the check does not say which it
-was.
+was. For the rewriting of transfers the text tells more: the pass goes through the scheduled module
+and dies at the first instruction that calls a computation in which no collective is, such as a
+`cond` or a sort. Where the newest text holds one, it is named, after the loop around it.
 
 ## What to do
 Switch the pipelining off that the flags switched on, one kind at a time; unroll the loop; or take a
@@ -24,19 +26,24 @@ Which of the loops the pass was working on is not printed.
 xla/service/collective_pipeliner.cc, xla/service/gpu/transforms/pipelined_p2p_rewriter.cc.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from app.analysis.class_suspects import calls_without_collectives
 from app.analysis.opcodes import collective_opcode
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Finding
+from app.rules.citing import place
 from app.rules.frame import Rule
-from app.rules.naming import Named, loop_suspects
+from app.rules.naming import Named, loop_suspects, suspects
 from app.rules.telling import Story, Try, diagnosis_of, tell
-from hlo_parser import Computation
+from hlo_parser import Computation, Instruction
 
+_RUNS = frozenset({"call", "conditional"})
 _PEERS = frozenset({"collective-permute", "send", "recv"})
 # PIP001 explains this one.
 _CLONED_TWICE = "last_cloned != nullptr"
+_MET = "calls a computation without a collective, at which the check fails"
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -48,15 +55,53 @@ def check(facts: Facts) -> Iterable[Finding]:
 
 
 def _loops(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
-    return loop_suspects(facts, lambda body: any(map(collective_opcode, body.instructions)))
+    return loop_suspects(facts, lambda body: any(map(collective_opcode, _run_by(facts, body))))
 
 
 def _loops_with_transfers(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
-    return loop_suspects(facts, _has_transfer)
+    """The loop around the call that the pass dies at, that call, then the other loops."""
+
+    def transfers(body: Computation) -> bool:
+        return any(collective_opcode(i) in _PEERS for i in _run_by(facts, body))
+
+    loops = loop_suspects(facts, transfers)
+    met = suspects(facts, lambda module: islice(calls_without_collectives(module), 1), role=_MET)
+    if not met:
+        return loops
+    at = met[0].culprit.instruction
+    around = loop_suspects(
+        facts, lambda body: transfers(body) and any(i.name == at for i in _run_by(facts, body))
+    )
+    known = {loop.culprit.instruction for loop in around}
+    others = (loop for loop in loops if loop.culprit.instruction not in known)
+    return (*around, *met, *others)
 
 
-def _has_transfer(body: Computation) -> bool:
-    return any(collective_opcode(instruction) in _PEERS for instruction in body.instructions)
+def _run_by(facts: Facts, body: Computation) -> Iterator[Instruction]:
+    """What a body runs itself and by calls and branches; early texts have those all over.
+
+    What an inner loop runs is that loop's.
+    """
+    module = facts.failing.last.module if facts.failing is not None else None
+    reached, seen = [body], {body.name}
+    for computation in reached:
+        for instruction in computation.instructions:
+            yield instruction
+            if module is not None and instruction.opcode in _RUNS:
+                for _, callee in module.callees(instruction):
+                    if callee.name not in seen:
+                        seen.add(callee.name)
+                        reached.append(callee)
+
+
+def _why_there(_: Facts, culprits: tuple[Named, ...]) -> tuple[str, ...]:
+    met = next((found.culprit for found in culprits if found.culprit.role == _MET), None)
+    if met is None:
+        return ()
+    return (
+        f"The check fails at the first instruction, in the order of the schedule, that calls a "
+        f"computation without any collective; in the newest text that is {place(met)}.",
+    )
 
 
 STORIES = {
@@ -73,11 +118,15 @@ STORIES = {
                 takes_back=True,
             ),
             Try("Move to jaxlib 0.6.2 or newer, where the pass is another one."),
-            Try("Unroll the loop around the ppermute."),
+            Try(
+                "Unroll the loop around the ppermute, or take the conditional or the sort out of "
+                "it (jnp.where instead of lax.cond)."
+            ),
         ),
         flags=("xla_gpu_enable_pipelined_p2p", "xla_gpu_collective_permute_decomposer_threshold"),
         unknown=("which of the loops the pass was working on",),
         suspects=_loops_with_transfers,
+        adds=_why_there,
     ),
     "": Story(
         title="Collectives of a loop could not be pipelined",
