@@ -114,11 +114,7 @@ class LineReader:
                 continue
             root, name, result_text, arguments, tail = match.groups()
             result = results.get(result_text) or self._result(result_text)
-            attributes = attribute_lists.get(tail)
-            if attributes is None and (
-                ("\n" not in tail and _plain_attribute_list(tail)) or _is_attribute_list(tail)
-            ):
-                attributes = attribute_lists[tail] = AttributeList(tail, self.pool)
+            attributes = attribute_lists.get(tail) or self._attributes(tail)
             if result is None or attributes is None:
                 found.append(None)
                 continue
@@ -144,6 +140,14 @@ class LineReader:
             return None
         result = self._results[text] = self._shared_shape(shape_text), opcode
         return result
+
+    def _attributes(self, text: str) -> AttributeList | None:
+        """The attribute list of this text; None when it is none of ordinary form."""
+        is_plain = "\n" not in text and _plain_attribute_list(text) is not None
+        if not is_plain and not _is_attribute_list(text):
+            return None
+        made = self.attribute_lists[text] = AttributeList(text, self.pool, is_plain=is_plain)
+        return made
 
     def _shared_shape(self, text: str) -> Shape:
         """The one shape of this text."""

@@ -98,7 +98,7 @@ _PLAIN_VALUE = (
 )
 # Most of all attributes since frames have tables (2025), as one stretch.
 _PLAIN_METADATA = (
-    rf"metadata=\{{(?:op_name={_PLAIN_STRING}(?: scheduling_name={_PLAIN_STRING})?+|"
+    rf"\{{(?:op_name={_PLAIN_STRING}(?: scheduling_name={_PLAIN_STRING})?+|"
     rf"scheduling_name={_PLAIN_STRING})(?: stack_frame_id=\d++)?+\}}"
 )
 ATTRIBUTE: Final = rf", ({KEY})({VALUE})"
@@ -128,7 +128,7 @@ operand: Final = compile_pattern(rf"%?+({NAME})((?:#\d++)*+)(?=,|$)", re.ASCII)
 literal: Final = compile_pattern(_literal(LITERAL_DEPTH), re.ASCII)
 attribute_list: Final = compile_pattern(rf"(?:, {KEY}{VALUE})*+", re.ASCII)
 plain_attribute_list: Final = compile_pattern(
-    rf"(?:, (?:{_PLAIN_METADATA}|{KEY}{_PLAIN_VALUE}))*+", re.ASCII
+    rf"(?:, (?:metadata={_PLAIN_METADATA}|{KEY}{_PLAIN_VALUE}))*+", re.ASCII
 )
 """As `attribute_list`, for texts without line breaks: most of those XLA prints.
 
@@ -136,6 +136,11 @@ What it takes holds neither comments, nor escaped quotes, nor computations print
 proves nothing of a text with a line break, which callers look for first: to keep them out of
 strings here would cost a twentieth of what a line costs.
 """
+
+plain_attribute: Final = compile_pattern(
+    rf", ({NAME})=({_PLAIN_METADATA}|{_PLAIN_VALUE})", re.ASCII
+)
+"""Key and value of each attribute of a list that `plain_attribute_list` takes."""
 
 attribute: Final = compile_pattern(ATTRIBUTE, re.ASCII)
 computation_head: Final = compile_pattern(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)

@@ -52,6 +52,13 @@ _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _METADATA_ENTRY = compile_pattern(
     rf"([a-z_]++)=\s*+({_STRING}|[^\s,{{}}\"]++|\{{[^{{}}]*+\}})", re.S
 )
+# As printed since 2023, of strings without escapes; read twice as fast.
+_PLAIN_METADATA = compile_pattern(
+    r'\{(?:op_name="([^"\\]*+)")?+(?: ?+source_file="([^"\\]*+)")?+(?: source_line=(\d{1,18}))?+'
+    r'(?: ?+deduplicated_name="([^"\\]*+)")?+(?: ?+scheduling_name="([^"\\]*+)")?+'
+    r"(?: ?+stack_frame_id=(\d{1,18}))?+\}",
+    re.ASCII,
+)
 _ESCAPE = compile_pattern(
     r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S
 )
@@ -152,6 +159,17 @@ _METADATA_INTS = frozenset(
 
 def metadata_from_text(text: str) -> Metadata:
     """Read `{op_name="..." source_line=3 ...}`; keys this release does not know are passed over."""
+    plain = _PLAIN_METADATA.fullmatch(text)
+    if plain is not None:
+        op_name, file, line, deduplicated_name, scheduling_name, frame = plain.groups()
+        return Metadata(
+            op_name=op_name,
+            source_file=file,
+            source_line=None if line is None else int(line),
+            stack_frame_id=None if frame is None else int(frame),
+            scheduling_name=scheduling_name,
+            deduplicated_name=deduplicated_name,
+        )
     fields: dict[str, str | int] = {}
     for key, value in _METADATA_ENTRY.findall(text):
         if key in _METADATA_STRINGS:

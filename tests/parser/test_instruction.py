@@ -5,6 +5,9 @@ import math
 import pytest
 
 from hlo_parser import Callee, Instruction, parse_module
+from hlo_parser.instruction import AttributeList, ValuePool
+from hlo_parser.patterns import plain_attribute_list
+from hlo_parser.values import metadata_from_text
 
 
 def instruction(line: str) -> Instruction:
@@ -115,6 +118,42 @@ def test_metadata(read):
     assert metadata.deduplicated_name is None
     assert read("x = f32[] add(a, b)").metadata is None
     assert read("x = f32[] add(a, b), metadata={}").metadata.op_name is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{op_name=""}',
+        "{op_name=\"jit(f)/a='{b}' stack_frame_id=9\" stack_frame_id=3}",
+        '{op_name="a" source_file="/b c.py" source_line=12}',
+        '{op_name="a" deduplicated_name="b.1" scheduling_name="c" stack_frame_id=4}',
+        '{scheduling_name="c.2"}',
+        '{source_file="d"}',
+        "{ stack_frame_id=123456789012345678}",
+        '{op_name="a"stack_frame_id=3}',
+    ],
+)
+def test_metadata_of_usual_form_is_read_as_any(text):
+    assert metadata_from_text(text) == metadata_from_text(f"{text[:-1]} unknown=1}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ", index=3",
+        ', kind=kLoop, calls=%fused.1, metadata={op_name="a, b={c}" stack_frame_id=3}',
+        ', metadata={scheduling_name="x"}, backend_config={"a":{"b":["}"]},"c":"d, e=f"}',
+        ", dimensions={0,1}, dimensions={2}, replica_groups=[2,4]<=[4,2]T(1,0)",
+        ", replica_groups=mesh['a'=2,'b'=4] {'a'}, control-predecessors={%a, %b}",
+        ', custom_call_target="a, b", sharding={devices=[2,1]<=[2]}',
+    ],
+)
+def test_attributes_of_usual_form_are_cut_as_any(text):
+    assert plain_attribute_list.fullmatch(text)
+    plain = AttributeList(text, ValuePool(), is_plain=True)
+    assert list(plain.raw.items()) == list(AttributeList(text, ValuePool()).raw.items())
 
 
 @pytest.mark.parametrize(
