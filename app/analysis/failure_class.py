@@ -21,9 +21,14 @@ from app.analysis.own_words import (
     is_own_line,
 )
 from app.analysis.python_frames import died_outside_jax
-from app.analysis.topics import TOPIC, is_file_of_xla, topic_of
+from app.analysis.topics import TOPIC, is_file_of_xla, sign_of_condition, topic_of
 from app.ingest.log_shapes import is_unstuck
-from app.knowledge import FailureSign, failure_signs, passes_named, settings_of
+from app.knowledge import (
+    FailureSign,
+    failure_signs,
+    passes_named,
+    settings_of,
+)
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
@@ -196,7 +201,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
     # The name of a Python exception stands in the signature alone.
     words = [text, failure.signature] if failure.kind == "python" else [text]
-    of_file = _whole(failure_signs("file"), stem)
+    of_file = _whole(failure_signs("file"), stem) or sign_of_condition(failure)
     # What a check prints beside its condition may be about anything; its file says more.
     sign = (
         _outranked(_spoken(words, is_own=is_own, has_place=of_file is not None), failure)

@@ -1,13 +1,20 @@
 """What a failure of XLA is about, where nothing states or points to its class.
 
 A status that no row of the table knows still names things: shardings, cliques, layouts. And every
-C++ file deals with something. Both only suggest a class, and are told as guesses. Asked are
-failures that XLA reports by itself; what other programs say by the same words has no topic.
+C++ file deals with something, as does the one that holds a condition of which no file was copied.
+Both only suggest a class, and are told as guesses. Asked are failures that XLA reports by itself;
+what other programs say by the same words has no topic.
 """
 
 import re
 
-from app.knowledge import FailureSign, failure_signs, is_file_of_checks, releases_of_check
+from app.knowledge import (
+    FailureSign,
+    failure_signs,
+    files_with_check,
+    is_file_of_checks,
+    releases_of_check,
+)
 from app.model.dump import CheckFailure
 
 # The sign of a row that knows no more than what a file or a message is about.
@@ -18,6 +25,11 @@ _STATUSES = frozenset(
     ("INTERNAL", "INVALID_ARGUMENT", "UNIMPLEMENTED", "FAILED_PRECONDITION", "UNKNOWN")
 )
 _CHARACTERS = 600
+# Shorter conditions (`status.ok()`) are checked everywhere, in other programs, too.
+_SHORTEST = 13
+_UP_TO_CONDITION = re.compile(
+    r"^.{0,200}?(?:Check failed: ?|RET_CHECK(?: failure)?:? ?(?:\.{3} ?)?)", re.S
+)
 # What run times and stacks add to a message, whatever it is about.
 _ADDED = re.compile(
     r"[:;]? ?while running replica \d{1,9} and partition [^\n]*|; current tracing scope[^\n]*"
@@ -47,3 +59,25 @@ def is_file_of_xla(failure: CheckFailure, stem: str) -> bool:
     if "_" in stem:
         return is_file_of_checks(failure.file)
     return bool(failure.condition and releases_of_check(failure.file, failure.condition))
+
+
+def sign_of_condition(failure: CheckFailure) -> FailureSign | None:
+    """The row for the file of a check, where nobody copied the part of the line that names it.
+
+    Known is the condition, and which files of XLA check it; they must all be of one class.
+    """
+    if failure.file is not None or failure.kind not in ("check", "ret_check"):
+        return None
+    about = _UP_TO_CONDITION.sub("", failure.text, count=1)
+    if len(failure.condition or "") < _SHORTEST:
+        return None
+    stems = {file.partition(".")[0] for file in files_with_check(about)}
+    signs = [_of_file(stem) for stem in sorted(stems)]
+    if len({sign.class_ if sign else "" for sign in signs}) != 1:
+        return None
+    return next((sign for sign in signs if sign and sign.sign != TOPIC), signs[0])
+
+
+def _of_file(stem: str) -> FailureSign | None:
+    signs = (*failure_signs("file"), *failure_signs("core"))
+    return next((sign for sign in signs if sign.words.fullmatch(stem)), None)

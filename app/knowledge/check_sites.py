@@ -65,6 +65,16 @@ def find_condition(file: str, text: str) -> str | None:
     return None
 
 
+def files_with_check(text: str) -> tuple[str, ...]:
+    """The files that check what `text` starts with, the longest condition that any knows."""
+    words = text.split()[:_MOST_WORDS]
+    for end in range(len(words), 0, -1):
+        files = _files_by_digest().get(condition_digest(" ".join(words[:end])))
+        if files:
+            return tuple(files)
+    return ()
+
+
 # The longest conditions are spread over four lines of 80 columns.
 _MOST_WORDS = 64
 
@@ -76,6 +86,15 @@ def _sites() -> dict[str, dict[str, list[str]]]:
     for file, _, digest, spans in read_rows("check_sites.tsv.xz"):
         sites.setdefault(file, {}).setdefault(digest, []).extend(spans.split(" "))
     return sites
+
+
+@cache
+def _files_by_digest() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for file, conditions in _sites().items():
+        for digest in conditions:
+            found.setdefault(digest, []).append(file)
+    return found
 
 
 def _lines_of_span(span: str) -> Iterator[tuple[str, tuple[int, ...]]]:

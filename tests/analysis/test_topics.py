@@ -84,3 +84,20 @@ def test_a_status_that_a_pass_gives_is_of_the_class_of_the_pass() -> None:
     text = "jax.errors.JaxRuntimeError: INTERNAL: transpose-folding: the shape is not known\n"
     (found,) = diagnose(read_log(text, name="run.log"))
     assert (found.class_, found.strength) == ("layout", "pointed")
+
+
+@pytest.mark.parametrize(
+    ("classes", "check"),
+    [
+        (["triton-autotune"], "subdim_size_accumulator == dim_size (4 vs. 3)"),
+        (["collective-pipeliner"], "last_cloned != nullptr (0 vs. nullptr)"),
+        (["hlo-verifier"], "while_instr->shape().IsTuple() and more"),
+        ([], "status.ok()"),
+        ([], "no_such_thing_is_checked()"),
+    ],
+)
+def test_a_check_without_its_file_is_of_the_class_of_the_files_that_have_it(
+    classes: list[str], check: str
+) -> None:
+    found = diagnose(read_log(f"Check failed: {check}\n", name="run.log"))
+    assert [diagnosis.class_ for diagnosis in found] == classes
