@@ -21,6 +21,7 @@ from app.report.collectives_drawing import (
     overlap_kind,
     schedule_view,
 )
+from app.report.collectives_sums import collective_facts, exposed_text
 from app.report.graph import OptionView
 from app.report.history import history_href
 from app.report.html import page_environment
@@ -30,7 +31,6 @@ from app.report.program_facts import (
     axes_text,
     line_text,
     sends_text,
-    sum_text,
     total_text,
 )
 from app.report.rows import Rows, rows_of
@@ -211,7 +211,9 @@ def _page_of(
             OptionView(value, word, value == place.group) for value, word in GROUP_BY.items()
         ),
         missing=_missing(place, schedules),
-        facts=_facts(report, [item for _, item in own], scheduled=is_scheduled(place.module)),
+        facts=collective_facts(
+            report, [item for _, item in own], scheduled=is_scheduled(place.module)
+        ),
         reasons=overlap_reasons(place.module, [item for _, item in own]),
         schedules=tuple(
             schedule_view(report, item, number, loops, whys) for number, item in enumerate(drawn)
@@ -234,59 +236,6 @@ def _missing(place: CollectivesPlace, schedules: Sequence[Schedule]) -> str:
         return ""
     name = legible(shortened(place.computation, _MAX_GROUPS))
     return f"No collective stands in a computation {name} of the last text; shown are the others."
-
-
-def _facts(
-    report: Report, collectives: Sequence[Collective], *, scheduled: bool
-) -> tuple[tuple[str, str], ...]:
-    kinds = [overlap_kind(item, scheduled=scheduled) for item in collectives]
-    facts = (
-        ("One device sends in a run", sum_text(collectives)),
-        ("Hidden", f"{kinds.count('hidden'):,}"),
-        ("Partly hidden", f"{kinds.count('partly'):,}"),
-        ("Exposed", f"{kinds.count('exposed'):,}"),
-        ("Synchronous", f"{kinds.count('sync'):,}"),
-        ("No schedule known", f"{kinds.count('unknown'):,}"),
-        ("Exposed in windows, once each", _sum_of_times(collectives, of_async=True)),
-        ("Synchronous, once each", _sum_of_times(collectives, of_async=False)),
-        ("Exposed in a run", _exposed_in_a_run(collectives)),
-        ("Times estimated for", legible(_device(report, collectives))),
-    )
-    return tuple((label, value) for label, value in facts if value and value != "0")
-
-
-def _sum_of_times(collectives: Sequence[Collective], *, of_async: bool) -> str:
-    """The exposed time of those that are asynchronous, or of the others; "" for none known."""
-    times = [
-        time
-        for item in collectives
-        if (time := exposed_us(item)) is not None and (item.waited_us is None) == of_async
-    ]
-    return micros_text(sum(times)) if times else ""
-
-
-def _exposed_in_a_run(collectives: Sequence[Collective]) -> str:
-    """The exposed time of all with their repetitions, as far as these are known."""
-    timed = [(item, time) for item in collectives if (time := exposed_us(item)) is not None]
-    if not timed:
-        return ""
-    is_more = any(item.executions is None for item, _ in timed)
-    is_less = any(item.conditional for item, _ in timed)
-    about = "about " if is_more and is_less else "at least " if is_more else "at most "
-    total = sum((item.executions or 1) * time for item, time in timed)
-    return (about if is_more or is_less else "") + micros_text(total)
-
-
-def _device(report: Report, collectives: Sequence[Collective]) -> str:
-    if all(exposed_us(item) is None for item in collectives):
-        return ""
-    for item in collectives:
-        if item.window is not None and item.window.device:
-            return item.window.device + (", assumed" if item.window.device_assumed else "")
-    device = report.environment.device
-    if device is None:
-        return ""
-    return device.name + (", assumed" if device.standing == "assumed" else "")
 
 
 def _groups(
@@ -334,7 +283,7 @@ def _summary(items: Sequence[Collective]) -> str:
         counted(len(items), "collective"),
         f"{size_text(sum(item.bytes for item in items))} when each runs once",
     ]
-    exposed, waited = (_sum_of_times(items, of_async=each) for each in (True, False))
+    exposed, waited = (exposed_text(items, of_async=each) for each in (True, False))
     parts += [f"{exposed} exposed in windows"] if exposed else []
     parts += [f"{waited} synchronous"] if waited else []
     return ", ".join(parts)

@@ -146,6 +146,7 @@ class LoopsPage:
     op_name: str
     graph_href: str
     events: tuple[EventRow, ...]
+    missing: str
     rewrite: str
     rewrite_href: str
     earlier_rewrite_href: str
@@ -236,6 +237,9 @@ def _page_of(
         op_name=loop.op_name or "",
         graph_href=f"{place.report}/graph?{urlencode({'loop': place.loop.id}, errors='replace')}",
         events=_events(place, loop, module),
+        missing="No pass did anything to this loop in the text that the address names."
+        if place.event < 0 and rewrites
+        else "",
         rewrite=numbered_pass(module.dumps[place.event]) if _is_shown(place) else "",
         rewrite_href=place.diff_href(computation=body.computation if body else "")
         if _is_shown(place)

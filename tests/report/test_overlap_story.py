@@ -9,6 +9,7 @@ from app.analysis.comparison_amounts import module_amounts
 from app.model.device import TargetDevice
 from app.model.report import Collective, CollectiveEvent, Dump, Module, Report, Window
 from app.report.collectives import CollectivesPlace, collectives_page
+from app.report.collectives_sums import exposed_text
 from app.report.overlap_story import overlap_reasons, overlap_story
 from app.views.collectives_schedule import Schedule
 from report import builders
@@ -167,3 +168,13 @@ def test_a_comparison_tells_synchronous_time_apart_from_that_of_windows() -> Non
     amounts = module_amounts(one, one, (one.modules[0], one.modules[0]))
     found = {amount.name: (amount.a, amount.unit) for amount in amounts}
     assert (found["exposed_us"], found["synchronous_us"]) == ((6, "us"), (10, "us"))
+
+
+def test_a_window_of_several_collectives_counts_once() -> None:
+    several = [
+        collective(ASYNC, is_async=True, window=BUSY, opcode=opcode)
+        for opcode in ("all-gather", "all-reduce")
+    ]
+    assert exposed_text(several, of_async=True) == "6.0 µs"
+    waited = [collective(waited_us=10.0, opcode=each.opcode) for each in several]
+    assert exposed_text(waited, of_async=False) == "20 µs"

@@ -103,3 +103,16 @@ def test_wrong_questions_are_told(
     context = browser.new_context(base_url=server.base)
     assert context.request.get(f"{report}/loops?{query}").status in (404, 422)
     context.close()
+
+
+def test_a_text_without_an_event_is_told_and_the_first_rewrite_offered(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/loops")
+    expect(page.locator("#rewrite")).to_be_visible()
+    expect(page.locator(".message.warning")).to_have_count(0)
+    page.goto(f"{report}/loops?event=99999")
+    expect(page.locator(".message.warning")).to_contain_text("No pass did anything to this loop in")
+    page.get_by_role("link", name="The first that rewrote it").click()
+    expect(page.locator("#rewrite")).to_be_visible()
