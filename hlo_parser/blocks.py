@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _cut_lines = compile_pattern("\n  ").split
 _LINE = b"\n  "
 _FOOT = b"\n}"
-_NO_ATTRIBUTES = b"\n\n"
+_USUAL_FOOT = b"\n}\n\n"
 # Below this nothing is gained by looking for what a computation has in common with another.
 _WORTH_COMPARING = 2_000
 _LEAST_STEP = 256
@@ -69,17 +69,20 @@ def read_block(raw: bytes, reader: LineReader, named: Mapping[str, Block]) -> Bl
     that both begin and end with, a third of all, are taken from it: comparing them in bulk costs
     a fifth of cutting them and looking each up.
     """
-    head_end, brace = raw.find(_LINE), raw.rfind(_FOOT)
+    head_end = raw.find(_LINE)
+    is_usual = raw.endswith(_USUAL_FOOT)
+    brace = len(raw) - len(_USUAL_FOOT) if is_usual else raw.rfind(_FOOT)
     if not 0 < head_end < brace:
         return None
-    head, thread = _head(raw[:head_end]), _thread(raw[brace + len(_FOOT) :])
+    head = _head(raw[:head_end])
+    thread = "main" if is_usual else _thread(raw[brace + len(_FOOT) :])
     if head is None or thread is None:
         return None
     before, after, start, end = (), (), head_end, brace
     known = named.get(head[2])
     if known is not None and known.is_plain and min(known.size, len(raw)) > _WORTH_COMPARING:
         before, after, start, end = _shared_lines(raw, head_end, brace, known)
-    lines = _cut_lines(decode(raw[start:end]))
+    lines = _cut_lines(raw[start:end].decode("utf-8", "backslashreplace"))
     del lines[0]
     found = reader.read_lines(lines)
     gaps = [] if all(found) else _read_odd(lines, found, reader)
@@ -167,9 +170,7 @@ def _alike_at_end(raw: bytes, other: bytes, most: int) -> int:
 
 def _thread(foot: bytes) -> str | None:
     """The execution thread told behind the brace; None for what is no foot."""
-    if foot == _NO_ATTRIBUTES:
-        return "main"
-    match = patterns.computation_foot.fullmatch(decode(foot.removesuffix(_NO_ATTRIBUTES)))
+    match = patterns.computation_foot.fullmatch(decode(foot.removesuffix(b"\n\n")))
     return None if match is None else match[1] or "main"
 
 
