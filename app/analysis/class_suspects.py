@@ -4,7 +4,9 @@ What is listed is a suspect; healthy programs hold it, too. Results are pairs of
 instruction.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from math import prod
 
 from app.analysis.opcodes import collective_opcode
 from app.analysis.suspects import Place, instructions
@@ -13,6 +15,8 @@ from hlo_parser import Computation, Instruction, Module
 _LANES = 128
 _MAKES_CONSTANTS = frozenset({"constant", "iota"})
 _NO_WORK = frozenset({"broadcast", "constant", "iota", "parameter", "tuple", "get-tuple-element"})
+_GRID = re.compile(r"\bgrid_[xyz] = (\d{1,9})\b")
+_MOST_READ = 500
 _SIZES = frozenset({"get-dimension-size", "set-dimension-size"})
 
 
@@ -96,6 +100,29 @@ def calls_without_collectives(module: Module) -> Iterator[Place]:
                 if has_collective[name]:
                     has_collective[computation.name] = True
                     break
+
+
+def by_need_of_a_block(places: Iterable[Place]) -> Iterator[Place]:
+    """Kernels written for Triton, those that read and write most per block of their grid first.
+
+    The grid stands in the configuration of the call (`grid_x = 4 : i32`); without one all of it is
+    a single block's. How much of it a kernel holds in shared memory at once, only its code tells.
+    """
+    return iter(sorted(places, key=lambda place: -_bytes_of_a_block(*place)))
+
+
+def _bytes_of_a_block(computation: Computation, call: Instruction) -> int:
+    operands = (computation.get(name) for name in call.operands)
+    held = [call.shape.byte_size, *(i.shape.byte_size for i in operands if i is not None)]
+    sizes = _GRID.findall(call.attributes.get("backend_config", "")[:_MOST_READ])
+    return sum(held) // max(1, prod(map(int, sizes)))
+
+
+def of_opcode(module: Module, opcode: str) -> Iterator[Place]:
+    """Instructions of exactly this opcode; those inside fusions, which have no step, last."""
+    fused = {c.name for _, i in instructions(module) if i.opcode == "fusion" for c in i.callees}
+    found = [place for place in instructions(module) if place[1].opcode == opcode]
+    return iter(sorted(found, key=lambda place: place[0].name in fused))
 
 
 def _called_in_order(instruction: Instruction) -> list[str]:

@@ -24,6 +24,12 @@ _RUNTIME_KINDS = frozenset({"rendezvous", "nccl"})
 
 # xla/hlo/ir/hlo_computation.cc, Accept; the passes before it order instructions without this check.
 _CYCLE = "A cycle is detected while visiting"
+_NOT_TIMED = "autotune result cache hit"
+_TIMES = (
+    (re.compile(r"__cublas\$"), "gemm-algorithm-picker"),
+    (re.compile(r"__cudnn\$conv"), "gpu-conv-algorithm-picker"),
+    (re.compile(r"__triton|gemm_fusion"), "gemm-fusion-autotuner"),
+)
 _KILLED = "signal::SIGKILL"
 _COPY = "-clone"
 _ALL_COMPILED = "every module in the dump was optimized to the end"
@@ -192,6 +198,9 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         return _Pass(owners[0], "likely", how)
     if cause.file and knowledge.is_outside_passes(cause.file):
         return _Pass(None, "likely", f"{cause.file} runs when the passes are over")
+    tuner = _by_what_is_timed(cause)
+    if tuner is not None:
+        return tuner
     if log.passes and (not owners or log.passes[-1] in owners):
         return _Pass(log.passes[-1], "likely", "the last `HLO pass` line of the log")
     if owners and last is not None and last.before in owners:
@@ -207,6 +216,18 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         or _by_circle(cause, module)
         or _after_the_newest_text(cause, last)
     )
+
+
+def _by_what_is_timed(cause: CheckFailure) -> _Pass | None:
+    """The pass that times variants of the instruction that the message prints.
+
+    The message is that of xla/service/gpu/autotuning/autotuner_util.cc, for all kinds alike.
+    """
+    if _NOT_TIMED not in cause.text:
+        return None
+    name = next((name for words, name in _TIMES if words.search(cause.text)), None)
+    how = "the message prints what that pass times"
+    return _Pass(name, "likely", how) if name else None
 
 
 def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | None:
@@ -284,17 +305,17 @@ def _after_the_newest_text(cause: CheckFailure, last: DumpName | None) -> _Pass:
     if last.kind == "after_optimizations":
         how = "the text after all optimizations is there, so the passes were over"
         return _Pass(None, "likely", how)
-    if last.before == "pipeline-end":
-        how = f"the newest text ends the pipeline {last.pipeline}: something after it"
-        return _Pass(None, "possible", how)
-    if last.before is None:
-        return _Pass(None, "possible", "nothing says which pass was running")
     if _CYCLE in cause.text and (last.pipeline or "").startswith("pre-scheduling"):
         how = (
             f"the newest text is of {last.pipeline}, and what next visits all instructions in "
             "the order of their operands, and refuses a cycle, is the scheduler"
         )
         return _Pass("scheduling", "likely", how)
+    if last.before == "pipeline-end":
+        how = f"the newest text ends the pipeline {last.pipeline}: something after it"
+        return _Pass(None, "possible", how)
+    if last.before is None:
+        return _Pass(None, "possible", "nothing says which pass was running")
     if class_of(cause) == class_of_pass(last.before) is not None:
         how = f"the newest dump says that {last.before} was next, and the message is of its kind"
         return _Pass(last.before, "likely", how)

@@ -2,16 +2,19 @@
 
 An instruction is looked for in the newest text of the module that died, by its name, then as a
 kernel (code generation writes `_` for `-` and `.`), then in older texts, and last by the operation
-of the program that its print names. What no text holds is cited as the message prints it.
+of the program that its print names. What no text holds is cited as the message prints it. Where a
+message names an opcode alone, all instructions with it are.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import msgspec
 
+from app.analysis.class_suspects import of_opcode
 from app.analysis.printed import PrintedInstruction, printed_in, subjects_in
 from app.analysis.sources import repaired_source
 from app.analysis.suspects import Place
@@ -30,6 +33,7 @@ _MOST_HANDED_ON = 8
 _HANDS_ON = frozenset({"copy", "bitcast", "reshape", "transpose", "convert", "broadcast"})
 _INPUTS = ("parameter", "constant")
 _NUMBERED = re.compile(r"(?<![\w.\-/%])[A-Za-z_][\w\-]*(?:\.[\w\-]+)*\.\d+(?![\w\-]|\.\w)")
+_OPCODE = re.compile(r"\bopcode:? ['\"`]?([a-z][a-z\-]{1,40}\b(?!-))")
 _MOST_READ = 4000
 _NOT_IN_KERNELS = re.compile(r"[^A-Za-z0-9_]")
 
@@ -54,7 +58,7 @@ def named_instructions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
                 named.setdefault(key, found)
             if len(named) == _MOST_NAMED:
                 return tuple(named.values())
-    return tuple(named.values()) or _mentioned(facts, texts)
+    return tuple(named.values()) or _mentioned(facts, texts) or _of_named_opcode(facts, texts)
 
 
 def _mentioned(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
@@ -73,6 +77,20 @@ def _mentioned(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
         if found is not None
     )
     return tuple(islice(named, _MOST_NAMED))
+
+
+def _of_named_opcode(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """Instructions with the opcode that a message names: `Unsupported instruction opcode: topk`."""
+    opcodes = dict.fromkeys(m[1] for t in texts for m in _OPCODE.finditer(t[:_MOST_READ]))
+    found = (
+        named
+        for opcode in opcodes
+        if opcode not in _INPUTS
+        for named in suspects(
+            facts, partial(of_opcode, opcode=opcode), role=f"a {opcode}, which the message names"
+        )
+    )
+    return tuple(islice(found, _MOST_NAMED))
 
 
 def cited(

@@ -29,6 +29,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from app.analysis.class_suspects import by_need_of_a_block
 from app.analysis.printed import misread_words
 from app.analysis.sources import source_of
 from app.analysis.suspects import Place, named_like, with_opcode, with_target
@@ -50,6 +51,10 @@ _BY_HAND = r"triton|mosaic|pallas|^(?!__|xla\.)[\w.]+$"
 
 def _written_by_hand(module: Module) -> Iterator[Place]:
     return with_target(module, _BY_HAND)
+
+
+def _by_need(module: Module) -> Iterator[Place]:
+    return by_need_of_a_block(_written_by_hand(module))
 
 
 def _may_hold_matmuls_of_triton(facts: Facts) -> bool:
@@ -151,7 +156,7 @@ STORIES = {
             Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),
         ),
         refs=("jax-ml/jax#27190",),
-        suspects=suspecting(_written_by_hand, role="kernel written by hand"),
+        suspects=suspecting(_by_need, role="kernel written by hand"),
         adds=_how_much_more,
     ),
     "ptx-syntax": Story(
