@@ -14,9 +14,9 @@ from typing import cast
 import plotly.graph_objects as go  # pyright: ignore[reportMissingTypeStubs]
 
 from app.model.report import Dump, Module
-from app.report.passes import Events, collective_counts, event_lines
+from app.report.passes import Events, collective_counts, event_lines, tick_word
 from app.report.passes_curves import CurveLine, CurvePanel, curve_panels
-from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, pass_number, shortened
+from app.report.wording import GROUP_WORDS, EventGroup, numbered_pass, shortened
 
 # Of plotly's symbols those that look like the shapes of `templates/_marks.html`.
 _SYMBOLS: dict[EventGroup, str] = {
@@ -195,7 +195,7 @@ def _layout(dumps: tuple[Dump, ...], *, has_collectives: bool) -> dict[str, obje
         "xaxis": {
             "tickmode": "array",
             "tickvals": ticks,
-            "ticktext": [plain(pass_number(dumps[tick]) or "start") for tick in ticks],
+            "ticktext": [plain(tick_word(dumps, tick)) for tick in ticks],
             "anchor": "y2" if has_collectives else "y",
             "zeroline": False,
             "range": [-0.5, len(dumps) - 0.5],

@@ -205,9 +205,15 @@ def pass_ticks(dumps: Sequence[Dump], x_of: Callable[[int], float]) -> tuple[Tic
     """Numbers of passes along the foot of a drawing, few enough to be read."""
     step = -(-len(dumps) // _X_TICKS) or 1
     return tuple(
-        TickView(at=x_of(index), label=pass_number(dumps[index]) or "start")
+        TickView(at=x_of(index), label=tick_word(dumps, index))
         for index in range(0, len(dumps), step)
     )
+
+
+def tick_word(dumps: Sequence[Dump], index: int) -> str:
+    """The number of a text; those before the first pass and after the last one have none."""
+    ends = {0: "start", len(dumps) - 1: "end"}
+    return pass_number(dumps[index]) or ends.get(index, "")
 
 
 def _round_ticks(largest: int) -> tuple[int, ...]:

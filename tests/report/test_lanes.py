@@ -2,8 +2,10 @@
 
 import msgspec
 
+from app.model.report import Dump
 from app.report.lanes import lanes_view, nested_order
 from app.report.loops import loop_views
+from app.report.passes import tick_word
 from report import builders
 
 
@@ -51,3 +53,9 @@ def test_rows_of_several_modules_name_theirs() -> None:
     )
     named = {row.module for row in loop_views(several, comparable=False).first}
     assert named == {report.modules[0].name, "jit_other"}
+
+
+def test_the_ends_of_an_axis_are_named_where_texts_have_no_number() -> None:
+    files = ("m.before_optimizations.txt", "m.0003.p.after_x.before_y.txt", "m.z.txt", "m.z.txt")
+    dumps = [Dump(index=n, file=file, bytes=1) for n, file in enumerate(files)]
+    assert [tick_word(dumps, n) for n in range(4)] == ["start", "0003", "", "end"]
