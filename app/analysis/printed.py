@@ -39,6 +39,7 @@ _PRINTED = compile_pattern(
 _TARGETS = (
     compile_pattern(r"custom call to (?P<target>[\w.$\-]{1,200}) for "),
     compile_pattern(r"handler registered for (?P<target>[\w.$\-]{1,200}) on "),
+    compile_pattern(r"Custom emitter for (?P<target>[\w.$\-]{1,200}) not found"),
     compile_pattern(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
 )
 _CHANNEL = compile_pattern(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")

@@ -22,34 +22,15 @@ Whether a library was imported cannot be seen from here.
 xla/ffi/ffi_api.cc; NVIDIA/TransformerEngine#1024, jax-ml/jax#21807, jax-ml/jax-triton#225.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from app.analysis.printed import targets_in
-from app.analysis.suspects import Place, with_target
+from app.analysis.suspects import with_target
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, cited, named_instructions, suspects
+from app.rules.naming import Named, calls_named, cited
 from app.rules.telling import Story, Try, class_rule
-from hlo_parser import Module
 
 _MOST = 5
-
-
-def _calls(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
-    """The custom calls to the targets that the messages name, else the instructions they name."""
-    targets = [target for text in texts for target in targets_in(text)]
-    calls = (
-        named
-        for target in targets
-        for named in suspects(facts, _calls_of(target), role=f"calls {target}")
-    )
-    return tuple(calls) or named_instructions(facts, texts)
-
-
-def _calls_of(target: str) -> Callable[[Module], Iterator[Place]]:
-    return lambda module: with_target(module, rf"^{re.escape(target)}$")
 
 
 def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
@@ -69,7 +50,7 @@ def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     )
 
 
-_story = partial(Story, names=_calls)
+_story = partial(Story, names=calls_named)
 STORIES = {
     "unknown-target": _story(
         title="A custom call has no code behind it",

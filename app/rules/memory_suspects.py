@@ -40,8 +40,12 @@ def largest(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
         if buffer.bytes > enough
         and (named := cited_buffer(facts, history, dump, buffer, role=role)) is not None
     ]
-    # Of equally large ones a reader can do something about those that have a line.
-    return tuple(named for *_, named in sorted(found, key=lambda each: each[:2])[:_MOST_BUFFERS])
+    # Of equally large ones a reader can do something about those that have a line. A loop may have
+    # many of them, and is one place to look.
+    places: dict[tuple[str | None, str | None], Named] = {}
+    for *_, named in sorted(found, key=lambda each: each[:2]):
+        places.setdefault((named.culprit.computation, named.culprit.instruction), named)
+    return tuple(places.values())[:_MOST_BUFFERS]
 
 
 def has_peak(facts: Facts) -> bool:

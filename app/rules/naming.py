@@ -15,9 +15,10 @@ from itertools import islice
 import msgspec
 
 from app.analysis.class_suspects import of_opcode
-from app.analysis.printed import PrintedInstruction, printed_in, subjects_in
-from app.analysis.sources import repaired_source
-from app.analysis.suspects import Place
+from app.analysis.opcodes import collective_opcode
+from app.analysis.printed import PrintedInstruction, printed_in, subjects_in, targets_in
+from app.analysis.sources import repaired_source, source_of
+from app.analysis.suspects import Place, with_target
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Culprit, Evidence
@@ -59,6 +60,19 @@ def named_instructions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
             if len(named) == _MOST_NAMED:
                 return tuple(named.values())
     return tuple(named.values()) or _mentioned(facts, texts) or _of_named_opcode(facts, texts)
+
+
+def calls_named(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """The custom calls to the targets that the messages name, else the instructions they name."""
+    calls = (
+        named
+        for text in texts
+        for target in targets_in(text)
+        for named in suspects(
+            facts, partial(with_target, words=rf"^{re.escape(target)}$"), role=f"calls {target}"
+        )
+    )
+    return tuple(calls) or named_instructions(facts, texts)
 
 
 def _mentioned(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
@@ -115,21 +129,46 @@ def cited(
     )
     culprit = instruction_culprit(history, dump, computation, instruction, loop=around, role=role)
     if culprit.source is None:
-        for behind in _values_behind(computation, instruction):
-            repaired = repaired_source(history, dump.index, computation, behind, loops)
-            if repaired is not None:
-                source, position, stated = repaired
-                is_own = behind is instruction
-                how: SourceHow = "operand"
-                if is_own:
-                    here = "stated" if position == dump.index else "earlier_text"
-                    how = here if stated else "callees"
-                stated = stated and (is_own or instruction.opcode.endswith("-done"))
-                culprit = msgspec.structs.replace(
-                    culprit, source=source, stated=stated, source_how=how
-                )
-                break
+        culprit = _with_source(culprit, facts, history, dump, (computation, instruction))
     return Named(culprit, instruction_evidence(dump, computation, instruction))
+
+
+def _with_source(
+    culprit: Culprit, facts: Facts, history: ModuleHistory, dump: PassDump, at: Place
+) -> Culprit:
+    """The culprit with the place of what it hands on, or of the parts that are taken out of it."""
+    computation, instruction = at
+    loops = facts.loops.get(history.id, ())
+    for behind in _values_behind(computation, instruction):
+        repaired = repaired_source(history, dump.index, computation, behind, loops)
+        if repaired is None:
+            continue
+        source, position, stated = repaired
+        is_own = behind is instruction
+        how: SourceHow = "operand"
+        if is_own:
+            here = "stated" if position == dump.index else "earlier_text"
+            how = here if stated else "callees"
+        stated = stated and (is_own or instruction.opcode.endswith("-done"))
+        return msgspec.structs.replace(culprit, source=source, stated=stated, source_how=how)
+    parts = (source_of(dump.module, part) for part in _parts_of(computation, instruction))
+    source = next(filter(None, parts), None)
+    if source is None:
+        return culprit
+    return msgspec.structs.replace(culprit, source=source, stated=False, source_how="users")
+
+
+def _parts_of(computation: Computation, instruction: Instruction) -> Iterator[Instruction]:
+    """What is taken out of a collective: of a combined one only its parts keep their lines."""
+    if collective_opcode(instruction) is None and not instruction.opcode.endswith("-done"):
+        return
+    pending = [instruction]
+    for here in pending:
+        for user in computation.users.get(here.name, ()):
+            if user.opcode == "get-tuple-element":
+                yield user
+            elif user.opcode.endswith("-done"):
+                pending.append(user)
 
 
 def _values_behind(computation: Computation, instruction: Instruction) -> Iterator[Instruction]:

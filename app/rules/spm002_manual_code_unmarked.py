@@ -27,7 +27,7 @@ EnzymeAD/Enzyme-JAX#789.
 from collections.abc import Iterator
 
 from app.analysis.suspects import Place, with_opcode, with_target
-from app.rules.naming import suspecting
+from app.rules.naming import calls_named, suspecting
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 
@@ -46,9 +46,14 @@ STORIES = {
         tries=(
             Try("Call jax.lax.axis_index, and what needs it, inside shard_map only."),
             Try("Update jax and jaxlib together."),
+            Try(
+                "If the message names a target of a custom call: register code for it on this "
+                "platform, or call it inside shard_map."
+            ),
         ),
         refs=("jax-ml/jax#16137", "EnzymeAD/Enzyme-JAX#789"),
         unknown=("who lost the mark: the program, jax or a pass",),
+        names=calls_named,
         suspects=suspecting(_numbers_of_devices, role="needs to be in manual code"),
     ),
 }
