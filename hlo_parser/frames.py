@@ -98,7 +98,9 @@ class FrameTables:
         def __getattr__(self, name: str) -> object:
             if name not in FrameTables.__slots__:
                 raise AttributeError(name, name=name, obj=self)
-            self._take(_parts_of(_TABLES.fullmatch(self._text)))
+            # Once the text is gone, another thread has filled all slots.
+            if text := self._text:
+                self._take(_parts_of(_TABLES.fullmatch(text)))
             return getattr(self, name)
 
     def _take(self, parts: FrameParts) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo_parser import patterns, values
 from hlo_parser.comments import pairs_in
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hlo_parser.grammar import InstructionParts
     from hlo_parser.shapes import Shape
+    from hlo_parser.value_pool import ValuePool
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _TAKES_NOTHING = frozenset({"parameter", "constant"})
@@ -48,37 +49,6 @@ _READERS: dict[str, tuple[str, Callable[[str], object]]] = {
 _PLAIN_CALLEE = compile_pattern(
     rf", ({'|'.join(sorted(values.CALLEE_KEYS))})=(?:%?+({patterns.NAME})(?=,|$))?+", re.ASCII
 )
-
-
-class ValuePool:
-    """Typed attribute values by their raw text, shared by all attribute lists of an interner."""
-
-    __slots__ = ("configs", "groups", "metadata")
-
-    def __init__(self) -> None:
-        self.metadata: dict[str, Metadata] = {}
-        self.configs: dict[str, object] = {}
-        self.groups: dict[str, ReplicaGroups] = {}
-
-    def typed_metadata(self, text: str) -> Metadata:
-        """The one value of a `metadata` text."""
-        found = self.metadata.get(text)
-        if found is None:
-            found = self.metadata[text] = values.metadata_from_text(text)
-        return found
-
-    def typed_config(self, text: str) -> object:
-        """The one value of a `backend_config` text."""
-        if text not in self.configs:
-            self.configs[text] = values.config_from_text(text)
-        return self.configs[text]
-
-    def typed_groups(self, text: str) -> ReplicaGroups:
-        """The one value of a `replica_groups` text."""
-        found = self.groups.get(text)
-        if found is None:
-            found = self.groups[text] = ReplicaGroups(text)
-        return found
 
 
 class AttributeList:
@@ -164,21 +134,33 @@ class AttributeList:
 
     def _type_all(self) -> None:
         pool = self._pool
-        self.control_predecessors = self.source_target_pairs = self.dimensions = ()
-        self.metadata = self.backend_config = self.replica_groups = None
-        self.channel_id = self.custom_call_target = None
-        self.frontend_attributes = _EMPTY
+        metadata = config = groups = None
+        others: dict[str, Any] = {}
         # Most lists hold two attributes, one of them the metadata.
         for key, text in self.raw.items():
             if key == "metadata":
-                self.metadata = pool.typed_metadata(text)
+                metadata = pool.typed_metadata(text)
             elif key == "backend_config":
-                self.backend_config = pool.typed_config(text)
+                config = pool.typed_config(text)
             elif key == "replica_groups":
-                self.replica_groups = pool.typed_groups(text)
+                groups = pool.typed_groups(text)
             elif key in _READERS and text:
                 name, read = _READERS[key]
-                setattr(self, name, read(text))
+                others[name] = read(text)
+        # Each slot is filled once, with what it keeps: other threads may read it meanwhile.
+        self.metadata, self.backend_config, self.replica_groups = metadata, config, groups
+        if others:
+            take = others.get
+            self.control_predecessors = take("control_predecessors", ())
+            self.source_target_pairs = take("source_target_pairs", ())
+            self.dimensions = take("dimensions", ())
+            self.channel_id = take("channel_id")
+            self.custom_call_target = take("custom_call_target")
+            self.frontend_attributes = take("frontend_attributes", _EMPTY)
+        else:
+            self.control_predecessors = self.source_target_pairs = self.dimensions = ()
+            self.channel_id = self.custom_call_target = None
+            self.frontend_attributes = _EMPTY
 
 
 def _plain_callees(text: str) -> tuple[Callee, ...] | None:

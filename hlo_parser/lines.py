@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from hlo_parser import grammar, patterns, values
 from hlo_parser.comments import blanked
-from hlo_parser.instruction import AttributeList, Instruction, ValuePool
+from hlo_parser.instruction import AttributeList, Instruction
 from hlo_parser.possessive import compile_pattern
 from hlo_parser.shapes import Shape
+from hlo_parser.value_pool import ValuePool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
