@@ -1,8 +1,9 @@
 """The verifier, or a check that every pass shares, refuses an instruction.
 
 ## What it finds
-A compile that ends with a message of the HLO verifier, with a circle of dependences, or with a
-failed check in code that all passes share (instructions, computations, shapes).
+A compile that ends with a message of the HLO verifier, with a circle of dependences, with an
+operation that the back end has no code for, or with a failed check in code that all passes share
+(instructions, computations, shapes).
 
 ## Why it matters
 The message is about the module as a pass left it. The line of the user's program, and the pass
@@ -131,6 +132,15 @@ STORIES = {
         ),
         unknown=(_WHO_CLOSED,),
         adds=_where_from,
+    ),
+    "no-code": Story(
+        title="The back end has no code for an operation",
+        what="The passes were over and left an operation that one of them should have replaced.",
+        tries=(
+            Try("Write the operation in another way, or on another type, at the line named."),
+            Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),
+        ),
+        unknown=("which pass should have replaced it",),
     ),
     "dialect": Story(
         title="The program is refused in the form in which JAX hands it to XLA",
