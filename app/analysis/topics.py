@@ -8,6 +8,7 @@ what other programs say by the same words has no topic.
 
 import re
 
+from app.analysis.python_frames import is_of_compiler
 from app.knowledge import (
     FailureSign,
     failure_signs,
@@ -25,8 +26,8 @@ _STATUSES = frozenset(
     ("INTERNAL", "INVALID_ARGUMENT", "UNIMPLEMENTED", "FAILED_PRECONDITION", "UNKNOWN")
 )
 _CHARACTERS = 600
-# Shorter conditions (`status.ok()`) are checked everywhere, in other programs, too.
-_SHORTEST = 13
+# Shorter conditions (`status.ok()`, `config != nullptr`) are checked in other programs, too.
+_SHORTEST = 20
 _UP_TO_CONDITION = re.compile(
     r"^.{0,200}?(?:Check failed: ?|RET_CHECK(?: failure)?:? ?(?:\.{3} ?)?)", re.S
 )
@@ -35,7 +36,8 @@ _ADDED = re.compile(
     r"[:;]? ?while running replica \d{1,9} and partition [^\n]*|; current tracing scope[^\n]*"
     r"|; current profiling annotation[^\n]*|Execution of replica \d{1,9} failed"
     r"|Failed to execute XLA Runtime executable|run time error|Bad StatusOr access"
-    r"|[\w.]*(?:Xla|Jax)RuntimeError|Compilation fail(?:ed|ure): |\*\*\* Begin stack.*",
+    r"|(?<![\w.])[\w.]{0,100}(?:Xla|Jax)RuntimeError|Compilation fail(?:ed|ure): "
+    r"|\*\*\* Begin stack.*",
     re.S,
 )
 
@@ -44,8 +46,22 @@ def topic_of(failure: CheckFailure, text: str) -> FailureSign | None:
     """The row for what a status of XLA is about; `text` is its message without printed HLO."""
     if failure.kind != "status" or (failure.status or "INTERNAL") not in _STATUSES:
         return None
+    if _is_raised_by_others(failure):
+        return None
     words = _ADDED.sub("", text)[:_CHARACTERS]
     return next((sign for sign in failure_signs("topic") if sign.words.search(words)), None)
+
+
+def _is_raised_by_others(failure: CheckFailure) -> bool:
+    """Whether a program raised the status, whose code others use, too; its frames show where.
+
+    JAX's own exceptions pass through the program's frames, others of XLA end in the library's.
+    """
+    if not failure.frames or (failure.exception or "").endswith(
+        ("XlaRuntimeError", "JaxRuntimeError")
+    ):
+        return False
+    return failure.exception is not None and not is_of_compiler(failure.frames[0])
 
 
 def is_file_of_xla(failure: CheckFailure, stem: str) -> bool:
@@ -69,9 +85,7 @@ def sign_of_condition(failure: CheckFailure) -> FailureSign | None:
     if failure.file is not None or failure.kind not in ("check", "ret_check"):
         return None
     about = _UP_TO_CONDITION.sub("", failure.text, count=1)
-    if len(failure.condition or "") < _SHORTEST:
-        return None
-    stems = {file.partition(".")[0] for file in files_with_check(about)}
+    stems = {file.partition(".")[0] for file in files_with_check(about, _SHORTEST)}
     signs = [_of_file(stem) for stem in sorted(stems)]
     if len({sign.class_ if sign else "" for sign in signs}) != 1:
         return None

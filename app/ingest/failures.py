@@ -10,7 +10,7 @@ from app.model.dump import CheckFailure
 # What a process says when a peer is gone; some other process knows why.
 # More lines than a shell or a launcher prints when a process has died.
 _GOES_ON = 20
-_REMARK = re.compile(r"(?:Aborted|Killed)[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?")
+_REMARK = re.compile(r"Aborted[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?")
 _PEER_GONE = re.compile(
     r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
     r"|Socket closed|peer (?:task|process|is gone)|another task died|launched for a different",
@@ -43,7 +43,8 @@ def in_earnest(failures: Sequence[CheckFailure], *, lines: int) -> list[CheckFai
     """The failures without what only sounds like one in a log of `lines` lines that goes on.
 
     `Aborted` alone may be any command's word, and XLA tells with a place, a stack or in code what
-    check it was that failed.
+    check it was that failed. `Killed` is a shell's, of a process that the kernel ended: whoever
+    started it may have gone on.
     """
     return [f for f in failures if lines - f.line_number < _GOES_ON or not _is_remark(f)]
 

@@ -396,4 +396,5 @@ def _failure(
         stack=tuple(message.stack),
         frames=tuple(message.frames) or message.threads.died,
         meanwhile=message.threads.meanwhile,
+        exception=message.exception,
     )

@@ -65,12 +65,17 @@ def find_condition(file: str, text: str) -> str | None:
     return None
 
 
-def files_with_check(text: str) -> tuple[str, ...]:
-    """The files that check what `text` starts with, the longest condition that any knows."""
+def files_with_check(text: str, shortest: int = 0) -> tuple[str, ...]:
+    """The files that check what `text` starts with, the longest condition that any knows.
+
+    A condition of fewer characters than `shortest` counts as none.
+    """
     words = text.split()[:_MOST_WORDS]
     for end in range(len(words), 0, -1):
-        files = _files_by_digest().get(condition_digest(" ".join(words[:end])))
-        if files:
+        condition = " ".join(words[:end])
+        if len(condition) < shortest:
+            break
+        if files := _files_by_digest().get(condition_digest(condition)):
             return tuple(files)
     return ()
 

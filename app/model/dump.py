@@ -254,7 +254,8 @@ class CheckFailure:
     innermost first; `text` the message in full (prefix removed, cut to 4,000 characters).
     `signature` is equal for the same fault across line numbers, addresses and names. `frames` are
     those of the Python thread that raised or died, innermost first; `meanwhile` those of the main
-    thread, where another one died, be it of Python or not.
+    thread, where another one died, be it of Python or not; `exception` is the name of the Python
+    exception that carried it, without its module.
     """
 
     kind: str
@@ -272,6 +273,7 @@ class CheckFailure:
     stack: tuple[str, ...] = ()
     frames: tuple[PythonFrame, ...] = ()
     meanwhile: tuple[PythonFrame, ...] = ()
+    exception: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """What a failure is about, where nothing states its class: only XLA's own, and only as a guess."""
 
+from time import process_time
+
 import pytest
 
 from app.analysis.failure_class import diagnose
@@ -93,6 +95,9 @@ def test_a_status_that_a_pass_gives_is_of_the_class_of_the_pass() -> None:
         (["collective-pipeliner"], "last_cloned != nullptr (0 vs. nullptr)"),
         (["hlo-verifier"], "while_instr->shape().IsTuple() and more"),
         ([], "status.ok()"),
+        ([], "status.ok() == true"),
+        ([], "config != nullptr"),
+        ([], "it != map.end() and more of it"),
         ([], "no_such_thing_is_checked()"),
     ],
 )
@@ -101,3 +106,36 @@ def test_a_check_without_its_file_is_of_the_class_of_the_files_that_have_it(
 ) -> None:
     found = diagnose(read_log(f"Check failed: {check}\n", name="run.log"))
     assert [diagnosis.class_ for diagnosis in found] == classes
+
+
+def test_a_status_that_a_program_raises_itself_is_about_nothing_here() -> None:
+    def raised(file: str, exception: str) -> str:
+        return (
+            "Traceback (most recent call last):\n"
+            f'  File "{file}", line 3, in step\n    ask()\n'
+            f"{exception}: INTERNAL: billing service said no to layout 3\n"
+        )
+
+    def classes(text: str) -> list[str]:
+        return [found.class_ for found in diagnose(read_log(text, name="run.log"))]
+
+    assert classes(raised("/home/me/train.py", "RuntimeError")) == []
+    assert classes(raised("/home/me/train.py", "my.RemoteError")) == []
+    # With their own exceptions JAX and XLA pass through the program's frames.
+    assert classes(raised("/home/me/train.py", "jax.errors.JaxRuntimeError")) == ["layout"]
+    library = "/x/site-packages/torch_xla/core/xla_model.py"
+    assert classes(raised(library, "RuntimeError")) == ["layout"]
+
+
+def test_a_long_word_is_read_once() -> None:
+    def seconds(letters: int) -> float:
+        text = f"jax.errors.JaxRuntimeError: INTERNAL: {'q' * letters}\n"
+        log = read_log(text, name="run.log")
+        began = process_time()
+        for _ in range(20):
+            diagnose(log)
+        return process_time() - began
+
+    seconds(100)
+    # Four times the letters took sixteen times as long.
+    assert min(seconds(3_900) for _ in range(3)) < 8 * min(seconds(900) for _ in range(3))

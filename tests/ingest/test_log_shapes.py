@@ -1,5 +1,6 @@
 """Every shape of failure that XLA prints, by release; one small log each."""
 
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -494,7 +495,10 @@ def test_shape(shape: Shape) -> None:
         failed_after=shape.failed_after,
         stack=shape.stack,
         frames=failure.frames,
+        exception=failure.exception,
     )
+    told = re.search(r"(?:^|\.|\s)(\w+(?:Error|Exception)): ", shape.log)
+    assert failure.exception == (told and told[1])
     assert facts.names == shape.names
     assert failure.text.strip()
     assert "external/xla/xla/service/collective_pipeliner" not in failure.text
