@@ -45,7 +45,9 @@ def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     if found or facts.environment.flags.get("xla_gpu_enable_pipelined_p2p") != "true":
         return found
     role = "a transfer between peers, which were pipelined"
-    return suspects(facts, lambda module: with_opcode(module, ("send", "recv")), role=role)
+    split = suspects(facts, lambda module: with_opcode(module, ("send", "recv")), role=role)
+    # A text from before the passes holds them whole.
+    return split or suspects(facts, lambda m: with_opcode(m, ("collective-permute",)), role=role)
 
 
 STORIES = {

@@ -8,7 +8,7 @@ message names an opcode alone, all instructions with it are.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -18,13 +18,14 @@ from app.analysis.class_suspects import of_opcode
 from app.analysis.opcodes import collective_opcode
 from app.analysis.printed import PrintedInstruction, printed_in, subjects_in, targets_in
 from app.analysis.sources import repaired_source, source_of
-from app.analysis.suspects import Place, with_target
+from app.analysis.suspects import Place, collectives, instructions, with_target
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Culprit, Evidence
 from app.model.source import SourceHow
 from app.rules.citing import instruction_culprit, instruction_evidence, loop_culprit
 from hlo_parser import Computation, Instruction, Module
+from hlo_parser.possessive import compile_pattern
 
 _MOST_NAMED = 5
 # Texts looked through for a name that the newest one does not hold.
@@ -35,16 +36,23 @@ _HANDS_ON = frozenset({"copy", "bitcast", "reshape", "transpose", "convert", "br
 _INPUTS = ("parameter", "constant")
 _NUMBERED = re.compile(r"(?<![\w.\-/%])[A-Za-z_][\w\-]*(?:\.[\w\-]+)*\.\d+(?![\w\-]|\.\w)")
 _OPCODE = re.compile(r"\bopcode:? ['\"`]?([a-z][a-z\-]{1,40}\b(?!-))")
+_DIMENSIONS = re.compile(r"\b[bf\d?]{2,9}_[io\d?]{2,9}->[bf\d?]{2,9}\b")
+# `collective-permute` of `collective-permute.12-bwd-send-done`.
+_STEM = compile_pattern(r"[a-z_]++(?:-(?!(?:start|done|fwd|bwd|send|recv)\b)[a-z]++)*+")
 _MOST_READ = 4000
 _NOT_IN_KERNELS = re.compile(r"[^A-Za-z0-9_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An instruction as a culprit, and its line in the dump where it has one."""
+    """An instruction as a culprit, and its line in the dump where it has one.
+
+    `is_origin`: the message does not name it, but what it names may have been made of this.
+    """
 
     culprit: Culprit
     evidence: Evidence | None = None
+    is_origin: bool = False
 
 
 def named_instructions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
@@ -59,7 +67,49 @@ def named_instructions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
                 named.setdefault(key, found)
             if len(named) == _MOST_NAMED:
                 return tuple(named.values())
-    return tuple(named.values()) or _mentioned(facts, texts) or _of_named_opcode(facts, texts)
+    if named:
+        found = tuple(named.values())
+        origins = tuple(_origins(facts, found))
+        return (*_on_the_line_of(origins, found), *origins)[:_MOST_NAMED]
+    return (
+        _mentioned(facts, texts)
+        or _of_named_opcode(facts, texts)
+        or _of_named_dimensions(facts, texts)
+    )
+
+
+def _origins(facts: Facts, named: tuple[Named, ...]) -> Iterator[Named]:
+    """Collectives that those named, which no text holds, may have been made of: of their kind.
+
+    A dump without texts of passes has the module as it came in alone, where names are others.
+    """
+    history = facts.failing
+    if history is None or any(found.evidence is not None for found in named):
+        return
+    kinds = {stem[0] for n in named if (stem := _STEM.match(n.culprit.instruction or ""))}
+    for computation, instruction in collectives(history.last.module):
+        stem = _STEM.match(instruction.name)
+        if instruction.opcode in kinds or (stem is not None and stem[0] in kinds):
+            role = "what is named may have been made of it"
+            found = cited(facts, history, history.last, computation, instruction, role=role)
+            yield replace(found, is_origin=True)
+
+
+def _on_the_line_of(origins: Sequence[Named], named: tuple[Named, ...]) -> Iterator[Named]:
+    """Those named, with the one line that all that they may have been made of is on."""
+    sources = {(s.file, s.line): s for o in origins if (s := o.culprit.source) is not None}
+    if len(sources) != 1:
+        yield from named
+        return
+    (source,) = sources.values()
+    for found in named:
+        if found.culprit.source is not None:
+            yield found
+            continue
+        culprit = msgspec.structs.replace(
+            found.culprit, source=source, stated=False, source_how="earlier_text"
+        )
+        yield replace(found, culprit=culprit)
 
 
 def calls_named(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
@@ -105,6 +155,22 @@ def _of_named_opcode(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
         )
     )
     return tuple(islice(found, _MOST_NAMED))
+
+
+def _of_named_dimensions(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
+    """Convolutions whose labels of dimensions a message prints: `b01f_01io->b01f`."""
+    labels = {label for text in texts for label in _DIMENSIONS.findall(text[:_MOST_READ])}
+    if not labels:
+        return ()
+    return suspects(
+        facts,
+        lambda module: (
+            place
+            for place in instructions(module)
+            if place[1].attributes.get("dim_labels") in labels
+        ),
+        role="has the dimensions that the message prints",
+    )
 
 
 def cited(

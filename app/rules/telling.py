@@ -199,9 +199,7 @@ def _message(
             parts.append(f"The releases that fit are jaxlib {fitting}.")
     if diagnosis.failure is not None and (told := other_thread_in_words(diagnosis.failure)):
         parts.append(told)
-    if culprits:
-        how = "The message names" if is_named else "The message names no instruction; suspects are"
-        parts.append(f"{how} {places(found.culprit for found in culprits)}.")
+    parts += _culprits_in_words(culprits, is_named=is_named)
     if story.adds is not None:
         parts += story.adds(facts, culprits)
     if disabled := _disabled_passes(facts, diagnosis):
@@ -209,6 +207,15 @@ def _message(
             f"The run switched passes off ({disabled}); later ones may rely on what they do."
         )
     return " ".join(parts)
+
+
+def _culprits_in_words(culprits: tuple[Named, ...], *, is_named: bool) -> Iterator[str]:
+    if not culprits:
+        return
+    how = "The message names" if is_named else "The message names no instruction; suspects are"
+    yield f"{how} {places(found.culprit for found in culprits if not found.is_origin)}."
+    if origins := [found.culprit for found in culprits if found.is_origin]:
+        yield f"No text of the dump holds it; it may have been made of {places(origins)}."
 
 
 def _words_of(diagnosis: Diagnosis) -> str:
