@@ -7,10 +7,10 @@ from dataclasses import replace
 from app.ingest.log_shapes import is_stuck_warning
 from app.model.dump import CheckFailure
 
-# What a process says when a peer is gone; some other process knows why.
 # More lines than a shell or a launcher prints when a process has died.
 _GOES_ON = 20
 _REMARK = re.compile(r"Aborted[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?")
+# What a process says when a peer is gone; some other process knows why.
 _PEER_GONE = re.compile(
     r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
     r"|Socket closed|peer (?:task|process|is gone)|another task died|launched for a different",
