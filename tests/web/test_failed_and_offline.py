@@ -78,6 +78,18 @@ def test_a_failed_report_is_whole_without_scripts(
     expect(page.get_by_role("link", name="Send another dump")).to_be_visible()
 
 
+def test_of_a_failed_report_no_copy_is_promised(visit: Callable[..., Page], tmp_path: Path) -> None:
+    words = tmp_path / "notes.tar.gz"
+    words.write_bytes(NO_DUMPS["no dump"])
+    page = visit()
+    page.goto("/")
+    page.locator("#dump").set_input_files(words)
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("link", name="Send another dump")).to_be_visible(timeout=60_000)
+    expect(page.get_by_label("Your report")).to_contain_text("only whoever has this address")
+    expect(page.get_by_label("Your report")).not_to_contain_text("share a copy")
+
+
 @pytest.mark.parametrize("name", ["crash", "hostile"])
 @pytest.mark.parametrize(("width", "scheme"), FORMS)
 def test_the_file_is_read_by_all_and_asks_nobody(
