@@ -14,6 +14,7 @@ from app.report.collectives_drawing import (
     ScheduleView,
     behind_text,
     collective_anchor,
+    drawn_kinds,
     exposed_us,
     hidden_text,
     is_scheduled,
@@ -126,6 +127,8 @@ class CollectivesPage:
     missing: str
     facts: tuple[tuple[str, str], ...]
     reasons: tuple[str, ...]
+    schedule_title: str
+    legend: tuple[tuple[str, str], ...]
     schedules: tuple[ScheduleView, ...]
     others: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
@@ -197,6 +200,9 @@ def _page_of(
         for index, item in own
     ]
     whys = {index: row.why for (index, _), (_, row) in zip(own, rows, strict=True) if row.why}
+    drawings = tuple(
+        schedule_view(report, item, number, loops, whys) for number, item in enumerate(drawn)
+    )
     return CollectivesPage(
         title=legible(f"Collectives of {names[place.module.id]}"),
         heading="Collectives and overlap",
@@ -215,9 +221,11 @@ def _page_of(
             report, [item for _, item in own], scheduled=is_scheduled(place.module)
         ),
         reasons=overlap_reasons(place.module, [item for _, item in own]),
-        schedules=tuple(
-            schedule_view(report, item, number, loops, whys) for number, item in enumerate(drawn)
-        ),
+        schedule_title="In the schedule"
+        if is_scheduled(place.module)
+        else "In the order of the text",
+        legend=drawn_kinds(drawings),
+        schedules=drawings,
         others=tuple(
             (legible(item.computation), place.href(computation=item.computation))
             for item in ordered[_MAX_DRAWN:]

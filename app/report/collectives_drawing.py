@@ -5,7 +5,7 @@ that is waited for is drawn at its end and hatched, for a done waits last. A syn
 is a block that everything waits for. Of a text without a schedule no bar says what is waited for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.model.report import Collective, Module, Report
@@ -136,6 +136,25 @@ def schedule_view(
         tick_y=bottom + 16,
         note=f"{counted(left_out, 'collective')} more not drawn." if left_out else "",
     )
+
+
+def drawn_kinds(drawings: Sequence[ScheduleView]) -> tuple[tuple[str, str], ...]:
+    """What is drawn in any of them: the class of its swatch, and words."""
+    bars = [bar for drawing in drawings for bar in drawing.bars]
+    kinds = {bar.kind for bar in bars}
+    known = (
+        ("kind-hidden", "behind computation", bool(kinds & {"hidden", "partly"})),
+        ("kind-exposed", "waited for", "exposed" in kinds or any(b.exposed_width for b in bars)),
+        ("kind-sync", "synchronous", "sync" in kinds),
+        ("kind-unknown", "no schedule known", "unknown" in kinds),
+        ("flight", "in flight", any(drawing.flight for drawing in drawings)),
+        (
+            "work",
+            "what computes, as high as its operations",
+            any(drawing.works for drawing in drawings),
+        ),
+    )
+    return tuple((swatch, words) for swatch, words, is_there in known if is_there)
 
 
 def _bar(

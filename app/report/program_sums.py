@@ -17,8 +17,8 @@ def loops_text(report: Report, module: Module) -> str:
     rewritten = sum(any(event.kind in REWRITES for event in loop.events) for loop in loops)
     if not loops:
         return ""
-    if rewritten == len(loops) > 1:
-        return f"{len(loops):,}, all rewritten by passes"
+    if rewritten == len(loops):
+        return f"{len(loops):,}, {'all ' if rewritten > 1 else ''}rewritten by passes"
     return f"{len(loops):,}" + (f", {rewritten:,} of them rewritten by passes" if rewritten else "")
 
 

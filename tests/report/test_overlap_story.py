@@ -9,9 +9,10 @@ from app.analysis.comparison_amounts import module_amounts
 from app.model.device import TargetDevice
 from app.model.report import Collective, CollectiveEvent, Dump, Module, Report, Window
 from app.report.collectives import CollectivesPlace, collectives_page
+from app.report.collectives_drawing import drawn_kinds, schedule_view
 from app.report.collectives_sums import exposed_text
 from app.report.overlap_story import overlap_reasons, overlap_story
-from app.views.collectives_schedule import Schedule
+from app.views.collectives_schedule import Schedule, ScheduledCollective
 from report import builders
 
 PASSES = ("first", "async-collective-creator", "convert-async-collectives-to-sync")
@@ -178,3 +179,30 @@ def test_a_window_of_several_collectives_counts_once() -> None:
     assert exposed_text(several, of_async=True) == "6.0 µs"
     waited = [collective(waited_us=10.0, opcode=each.opcode) for each in several]
     assert exposed_text(waited, of_async=False) == "20 µs"
+
+
+def test_the_legend_names_what_is_drawn() -> None:
+    waits = Window(start="s", done="d", instructions=3, hidden_us=2.0, exposed_us=6.0)
+    report = msgspec.structs.replace(
+        builders.crash_report(),
+        collectives=(collective(is_async=True, window=waits), collective(waited_us=1.0)),
+    )
+
+    def legend(*indices: int, scheduled: bool = True) -> list[str]:
+        windows = tuple(ScheduledCollective(index=n, start=n, end=n + 1, lane=0) for n in indices)
+        schedule = Schedule(
+            computation="main",
+            loop=None,
+            places=9,
+            scheduled=scheduled,
+            lanes=1,
+            windows=windows,
+            works=(),
+            in_flight=(),
+        )
+        return [words for _, words in drawn_kinds([schedule_view(report, schedule, 0, {}, {})])]
+
+    assert legend(0) == ["behind computation", "waited for"]
+    assert legend(1) == ["synchronous"]
+    assert legend(1, scheduled=False) == ["no schedule known"]
+    assert legend() == []
