@@ -20,6 +20,8 @@ _PLAIN = frozenset("parameter constant tuple get-tuple-element bitcast".split())
 # Words in the name of a pass, and the opcodes that it works on; longer words first. They are whole
 # words: a converter, or a conversion to command buffers, is of no opcode.
 _WORKS_ON: tuple[tuple[str, tuple[str, ...]], ...] = (
+    # xla/service/p2p_schedule_preparation.cc; the scheduler itself works on everything.
+    ("latency-hiding-scheduler-preparation", ("send", "recv")),
     ("select-and-scatter", ("select-and-scatter",)),
     ("dynamic-update-slice", ("dynamic-update-slice",)),
     ("collective-permute", ("collective-permute",)),

@@ -1,15 +1,13 @@
 """Where to look in a module whose compile stopped, when no rule knows why: ranked, with reasons.
 
-First what is known to be the death of the pass at hand, then what the newest texts changed and that
-pass works on, then the rest of either. Each candidate says why it stands where it does; none is
-more than possible.
+First what the message names, then what the newest texts changed and the pass at hand works on, then
+the rest of either. Each candidate says why it stands where it does; none is more than possible.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from app import knowledge
-from app.analysis.class_suspects import calls_without_collectives
 from app.analysis.newest_changes import Change, bare_opcode, newest_changes, opcodes_of_pass
 from app.analysis.suspects import Place, instructions
 from app.model.dump import ModuleHistory, PassDump
@@ -18,7 +16,6 @@ from app.model.report import Evidence
 from app.rules.citing import dump_evidence
 from app.rules.naming import Named, cited
 
-_P2P_REWRITER = "pipelined-p2p-rewriter"
 _MOST = 5
 _MOST_COUNTS = 5
 _MOST_CHANGES = 3
@@ -44,9 +41,6 @@ def _places(history: ModuleHistory, pass_: str | None) -> Iterator[tuple[Place, 
     change = next(iter(newest_changes(history, 1)), None)
     fresh = tuple(_in_newest(history, change)) if change else ()
     after = step_of(change.dump) if change else ""
-    if pass_ == _P2P_REWRITER:
-        for place in islice(calls_without_collectives(history.last.module), 1):
-            yield place, f"calls a computation without a collective, at which {pass_} fails"
     if opcodes:
         both = [place for place in fresh if bare_opcode(place[1]) in opcodes]
         for place in _biggest_first(both):

@@ -13,7 +13,8 @@ From the names of the module's files: there are texts, and none is from after al
 
 Where to look, if the compiler died, is ranked as for an unknown failure (CHK000): what the newest
 text made new, and what the pass next in line works on. For releases that can fail PIP001's check
-the loop and the all-gather with its structure are named instead.
+the loop and the all-gather with its structure are named instead, and where the rewriting of
+pipelined transfers was next, what PIP002 would name.
 
 ## What to do
 Give the log of the run (`--log`, or the log box of the page).
@@ -28,6 +29,7 @@ xla/service/dump.cc (DumpHloModuleIfEnabled, names of dump points).
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from app import knowledge
 from app.analysis.broken import has_absent_partner, has_circle
@@ -45,12 +47,14 @@ from app.rules.candidates import (
 from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
 from app.rules.naming import Named, cited
+from app.rules.pipelined_transfers import loops_with_transfers, why_there
 from app.rules.pipeliner_story import in_order
 from app.rules.releases import releases_in_words
 from app.rules.unfinished import is_unfinished
 
 _CHECK = ("collective_pipeliner.cc", "last_cloned != nullptr")
 _THREAD = "openxla/xla#14332"
+_P2P_REWRITER = "pipelined-p2p-rewriter"
 _BACKWARD = "collective-pipeliner-backward"
 _PIPELINED = "xla_gpu_enable_pipelined_all_gather"
 
@@ -80,9 +84,7 @@ def _finding(facts: Facts, history: ModuleHistory) -> Finding:
     last = history.last
     following = last.name.before if last.name.before != "pipeline-end" else None
     known = tuple(_known_fault(facts, history))
-    candidates = (
-        () if known or not last.name.after else ranked_candidates(facts, history, following)
-    )
+    candidates = () if known or not last.name.after else _candidates(facts, history, following)
     whole = Culprit(module=history.id, dump=last.index, stated=False, role="module")
     return Finding(
         rule=RULE.code,
@@ -109,6 +111,14 @@ def _finding(facts: Facts, history: ModuleHistory) -> Finding:
         unknown=("whether the compiler died here",),
         upstream=knowledge.upstream(_THREAD) if known else (),
     )
+
+
+def _candidates(facts: Facts, history: ModuleHistory, following: str | None) -> tuple[Named, ...]:
+    if following == _P2P_REWRITER:
+        at_fault = loops_with_transfers(replace(facts, failing=history))
+        if why_there(facts, at_fault):
+            return at_fault
+    return ranked_candidates(facts, history, following)
 
 
 def _where(history: ModuleHistory, following: str | None, *, is_cut: bool) -> Iterator[str]:
@@ -149,6 +159,7 @@ def _suspicion(
     elif candidates:
         named = ", ".join(place(candidate.culprit) for candidate in candidates)
         yield f"If it died, the first to look at are {named}."
+        yield from why_there(facts, candidates)
 
 
 def _known_fault(facts: Facts, history: ModuleHistory) -> Iterator[Named]:

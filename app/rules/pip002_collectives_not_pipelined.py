@@ -26,24 +26,18 @@ Which of the loops the pass was working on is not printed.
 xla/service/collective_pipeliner.cc, xla/service/gpu/transforms/pipelined_p2p_rewriter.cc.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 
-from app.analysis.class_suspects import calls_without_collectives
 from app.analysis.opcodes import collective_opcode
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Finding
-from app.rules.citing import place
 from app.rules.frame import Rule
-from app.rules.naming import Named, loop_suspects, suspects
+from app.rules.naming import Named, loop_suspects
+from app.rules.pipelined_transfers import loops_with_transfers, run_by, why_there
 from app.rules.telling import Story, Try, diagnosis_of, tell
-from hlo_parser import Computation, Instruction
 
-_RUNS = frozenset({"call", "conditional"})
-_PEERS = frozenset({"collective-permute", "send", "recv"})
 # PIP001 explains this one.
 _CLONED_TWICE = "last_cloned != nullptr"
-_MET = "calls a computation without a collective, at which the check fails"
 
 
 def check(facts: Facts) -> Iterable[Finding]:
@@ -55,53 +49,7 @@ def check(facts: Facts) -> Iterable[Finding]:
 
 
 def _loops(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
-    return loop_suspects(facts, lambda body: any(map(collective_opcode, _run_by(facts, body))))
-
-
-def _loops_with_transfers(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
-    """The loop around the call that the pass dies at, that call, then the other loops."""
-
-    def transfers(body: Computation) -> bool:
-        return any(collective_opcode(i) in _PEERS for i in _run_by(facts, body))
-
-    loops = loop_suspects(facts, transfers)
-    met = suspects(facts, lambda module: islice(calls_without_collectives(module), 1), role=_MET)
-    if not met:
-        return loops
-    at = met[0].culprit.instruction
-    around = loop_suspects(
-        facts, lambda body: transfers(body) and any(i.name == at for i in _run_by(facts, body))
-    )
-    known = {loop.culprit.instruction for loop in around}
-    others = (loop for loop in loops if loop.culprit.instruction not in known)
-    return (*around, *met, *others)
-
-
-def _run_by(facts: Facts, body: Computation) -> Iterator[Instruction]:
-    """What a body runs itself and by calls and branches; early texts have those all over.
-
-    What an inner loop runs is that loop's.
-    """
-    module = facts.failing.last.module if facts.failing is not None else None
-    reached, seen = [body], {body.name}
-    for computation in reached:
-        for instruction in computation.instructions:
-            yield instruction
-            if module is not None and instruction.opcode in _RUNS:
-                for _, callee in module.callees(instruction):
-                    if callee.name not in seen:
-                        seen.add(callee.name)
-                        reached.append(callee)
-
-
-def _why_there(_: Facts, culprits: tuple[Named, ...]) -> tuple[str, ...]:
-    met = next((found.culprit for found in culprits if found.culprit.role == _MET), None)
-    if met is None:
-        return ()
-    return (
-        f"The check fails at the first instruction, in the order of the schedule, that calls a "
-        f"computation without any collective; in the newest text that is {place(met)}.",
-    )
+    return loop_suspects(facts, lambda body: any(map(collective_opcode, run_by(facts, body))))
 
 
 STORIES = {
@@ -125,8 +73,8 @@ STORIES = {
         ),
         flags=("xla_gpu_enable_pipelined_p2p", "xla_gpu_collective_permute_decomposer_threshold"),
         unknown=("which of the loops the pass was working on",),
-        suspects=_loops_with_transfers,
-        adds=_why_there,
+        suspects=lambda facts, _: loops_with_transfers(facts),
+        adds=why_there,
     ),
     "": Story(
         title="Collectives of a loop could not be pipelined",

@@ -54,6 +54,7 @@ def test_as_many_as_are_asked_for() -> None:
         ("command-buffer-conversion", ()),
         ("async-to-sync-converter", ()),
         ("dot_dimension_sorter", ("dot",)),
+        ("latency-hiding-scheduler-preparation", ("send", "recv")),
     ],
 )
 def test_the_name_of_a_pass_says_what_it_works_on(name: str, opcodes: tuple[str, ...]) -> None:
