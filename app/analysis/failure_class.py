@@ -117,11 +117,16 @@ def _of_death(
     return _of_signal(log, located, backend, flags) or topic
 
 
-def _outranked(sign: FailureSign | None, failure: CheckFailure) -> FailureSign | None:
-    """The sign in the words of a message, or that of the stack, which knows who used a library."""
+def _outranked(
+    sign: FailureSign | None, of_file: FailureSign | None, failure: CheckFailure
+) -> FailureSign | None:
+    """The sign in the words of a message, or that of the file or stack, which know who speaks.
+
+    Those know better of a library that many parts of XLA use.
+    """
     if sign is None or sign.sign not in _OF_ANY_USER:
         return sign
-    return _first_frame(failure.stack) or sign
+    return of_file or _first_frame(failure.stack) or sign
 
 
 def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
@@ -204,7 +209,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     of_file = _whole(failure_signs("file"), stem) or sign_of_condition(failure)
     # What a check prints beside its condition may be about anything; its file says more.
     sign = (
-        _outranked(_spoken(words, is_own=is_own, has_place=of_file is not None), failure)
+        _outranked(_spoken(words, is_own=is_own, has_place=of_file is not None), of_file, failure)
         or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
         or of_file
         or _first_frame(failure.stack)
@@ -364,8 +369,12 @@ def _space_of(printed: re.Match[str]) -> str:
 
 
 def _said(line: PipelinerMove) -> FailureSign | None:
-    """The sign in the words of a line that states no failure."""
-    return _spoken([_text(line)], is_own=is_own_line(line))
+    """The sign in the words of a line that states no failure, or in its file if that knows more."""
+    text = _text(line)
+    sign = _spoken([text], is_own=is_own_line(line))
+    if sign is None or sign.sign not in _OF_ANY_USER:
+        return sign
+    return _whole(failure_signs("file"), _stem(line.file or None, text)) or sign
 
 
 def _spoken(texts: Sequence[str], *, is_own: bool, has_place: bool = False) -> FailureSign | None:
