@@ -49,6 +49,11 @@ class ExperimentGroup:
     title: str
     rows: tuple[ExperimentRow, ...]
 
+    @property
+    def is_weighed(self) -> bool:
+        """Whether work, bytes sent or memory of any row are known."""
+        return any(row.work or row.collectives or row.peak for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayView:

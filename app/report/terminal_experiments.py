@@ -39,7 +39,7 @@ def _figures(row: ExperimentRow) -> str:
 def _print_group(group: ExperimentGroup, console: Console) -> None:
     # Where the terminal is narrow the figures stand below the name, so that a flag stays whole.
     is_wide = console.width >= _LEAST_WIDTH_OF_FIGURES
-    is_weighed = is_wide and any(row.work for row in group.rows)
+    is_weighed = is_wide and group.is_weighed
     table = Table(box=SIMPLE_HEAD, title=group.title, title_justify="left", pad_edge=True)
     for heading in ("change", "outcome", *(("work", "sends", "peak") if is_weighed else ())):
         table.add_column(heading, overflow="fold")

@@ -193,3 +193,14 @@ def test_a_flag_stays_whole_in_a_narrow_terminal(width: int) -> None:
     assert name in out.getvalue()
     assert "2.0 MFLOP" in out.getvalue()
     assert "3, 2.0 KiB" in out.getvalue()
+
+
+def test_columns_of_figures_that_no_row_has_are_left_out() -> None:
+    groups = replay_view(REPLAY).groups
+    assert [group.is_weighed for group in groups] == [False, True]
+    replayed = Report(
+        tool=Tool(name="hloscope", version="1"), input=Input(name="d", bytes=1), replay=REPLAY
+    )
+    page = report_page(replayed, offline=True)
+    assert page.count('<th scope="col">Outcome</th>') == 2
+    assert page.count('<th scope="col" class="number">Work</th>') == 1
