@@ -30,6 +30,7 @@ _TIMES = (
     (re.compile(r"__cudnn\$conv"), "gpu-conv-algorithm-picker"),
     (re.compile(r"__triton|gemm_fusion"), "gemm-fusion-autotuner"),
 )
+_SOLVER_PASS = "gpusolver-rewriter"
 _KILLED = "signal::SIGKILL"
 _COPY = "-clone"
 _ALL_COMPILED = "every module in the dump was optimized to the end"
@@ -198,7 +199,7 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         return _Pass(owners[0], "likely", how)
     if cause.file and knowledge.is_outside_passes(cause.file):
         return _Pass(None, "likely", f"{cause.file} runs when the passes are over")
-    tuner = _by_what_is_timed(cause)
+    tuner = _by_what_is_timed(cause) or _by_library(cause, last)
     if tuner is not None:
         return tuner
     if log.passes and (not owners or log.passes[-1] in owners):
@@ -228,6 +229,13 @@ def _by_what_is_timed(cause: CheckFailure) -> _Pass | None:
     name = next((name for words, name in _TIMES if words.search(cause.text)), None)
     how = "the message prints what that pass times"
     return _Pass(name, "likely", how) if name else None
+
+
+def _by_library(cause: CheckFailure, last: DumpName | None) -> _Pass | None:
+    """The pass that asks a library while it compiles; a program that was compiled asks it, too."""
+    if "cuSolver" not in cause.text or last is None or last.kind == "after_optimizations":
+        return None
+    return _Pass(_SOLVER_PASS, "likely", "that pass alone asks cuSolver before the passes are over")
 
 
 def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | None:

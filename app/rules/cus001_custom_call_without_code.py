@@ -22,15 +22,24 @@ Whether a library was imported cannot be seen from here.
 xla/ffi/ffi_api.cc; NVIDIA/TransformerEngine#1024, jax-ml/jax#21807, jax-ml/jax-triton#225.
 """
 
+import re
+from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
-from app.analysis.suspects import with_target
+from app.analysis.suspects import Place, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, calls_named, cited
+from app.rules.naming import Named, calls_named, cited, suspects
 from app.rules.telling import Story, Try, class_rule
+from hlo_parser import Module
 
 _MOST = 5
+_LIBRARY = re.compile(r"\bcu(Solver|FFT)", re.IGNORECASE)
+# Targets, and opcodes that xla/service/gpu/transforms (gpusolver_rewriter.cc) turns into such.
+_OF_LIBRARIES = {
+    "solver": (r"(?i)solver", ("cholesky",)),
+    "fft": (r"(?i)fft", ("fft",)),
+}
 
 
 def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
@@ -48,6 +57,23 @@ def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
             _MOST,
         )
     )
+
+
+def _of_library(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """What calls the library that the message speaks of, or is replaced by such a call."""
+    library = _LIBRARY.search(diagnosis.text)
+    if library is None:
+        return ()
+    words, opcodes = _OF_LIBRARIES[library[1].lower()]
+
+    def calls(module: Module) -> Iterator[Place]:
+        return chain(with_target(module, words), with_opcode(module, opcodes))
+
+    return suspects(facts, calls, role=f"calls cu{library[1]}, or is replaced by such a call")
+
+
+def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    return _callbacks(facts, diagnosis) or _of_library(facts, diagnosis)
 
 
 _story = partial(Story, names=calls_named)
@@ -74,7 +100,7 @@ STORIES = {
         ),
         refs=("jax-ml/jax-triton#225",),
         unknown=("what the code behind the call does",),
-        suspects=_callbacks,
+        suspects=_suspected,
     ),
 }
 
