@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app import knowledge
 from app.analysis.flag_refusals import unknown_flags
 from app.analysis.opcodes import base_opcode
-from app.model.dump import DumpContents, LogFacts, ModuleHistory
+from app.model.dump import CheckFailure, DumpContents, LogFacts, ModuleHistory
 from app.model.report import Releases
 from hlo_parser import Instruction, Module
 
@@ -56,16 +56,15 @@ def releases_that_fit(
     return joined(evidence)
 
 
-def releases_of_each(contents: DumpContents, log: LogFacts) -> tuple[Releases, Releases]:
-    """The releases that the failures of a log allow, and those that the dump alone does.
+def releases_of_checks(log: LogFacts) -> tuple[tuple[CheckFailure, Evidence], ...]:
+    """The failed checks of a log whose place and condition are known, and what each allows."""
+    return tuple((failure, found) for failure in log.failures if (found := _of_check(failure)))
 
-    Only what is sure is asked: checks at their lines, and strong signs of the dump. Either is empty
-    where it tells nothing.
-    """
-    sure = ("exact", "strong")
-    of_log = [item for item in _of_log(log) if item.weight == "exact"]
-    of_dump = [item for item in _of_dump(contents, LogFacts(), {}) if item.weight in sure]
-    return joined(of_log), joined(of_dump)
+
+def releases_of_dump(contents: DumpContents) -> Releases:
+    """The releases that the strong signs of a dump alone allow; empty where it has none."""
+    found = _of_dump(contents, LogFacts(), {})
+    return joined(item for item in found if item.weight in ("exact", "strong"))
 
 
 def joined(evidence: Iterable[Evidence]) -> Releases:
@@ -92,11 +91,8 @@ def joined(evidence: Iterable[Evidence]) -> Releases:
 
 def _of_log(log: LogFacts) -> Iterator[Evidence]:
     for failure in log.failures:
-        if failure.file and failure.condition:
-            fitting = knowledge.published_with_check(failure.file, failure.condition, failure.line)
-            if fitting:
-                place = f"{failure.file}:{failure.line}"
-                yield Evidence(fitting, "exact", f"{place} holds this check in these releases")
+        if of_check := _of_check(failure):
+            yield of_check
         if "[id=" in failure.text[:200] and failure.kind == "rendezvous":
             yield from _signs(["says-thread-id"])
         if "Suspected Python Code Location" in failure.text:
@@ -105,6 +101,15 @@ def _of_log(log: LogFacts) -> Iterator[Evidence]:
         without = knowledge.published_without_flag(flag)
         if without is not None:
             yield Evidence(without, "strong", f"the log refuses --{flag}")
+
+
+def _of_check(failure: CheckFailure) -> Evidence | None:
+    if not (failure.file and failure.condition):
+        return None
+    fitting = knowledge.published_with_check(failure.file, failure.condition, failure.line)
+    place = f"{failure.file}:{failure.line}"
+    tells = f"{place} holds this check in these releases"
+    return Evidence(fitting, "exact", tells) if fitting else None
 
 
 def _of_dump(contents: DumpContents, log: LogFacts, given: Mapping[str, str]) -> Iterator[Evidence]:

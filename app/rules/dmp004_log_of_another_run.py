@@ -24,32 +24,37 @@ xla/service/dump.cc; the tables of check sites and of release signs.
 
 from collections.abc import Iterable
 
-from app.analysis.release_evidence import releases_of_each
+from app.analysis.release_evidence import joined, releases_of_checks, releases_of_dump
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
 from app.rules.citing import log_evidence
 from app.rules.frame import Rule
 from app.rules.releases import releases_in_words
 
+_MOST_CITED = 3
+
 
 def check(facts: Facts) -> Iterable[Finding]:
-    """One finding where no release can have printed the log and written the dump."""
-    if facts.dump is None or not facts.log.failures:
+    """One finding where no release can have printed any check of the log and written the dump."""
+    checks = releases_of_checks(facts.log)
+    if facts.dump is None or not checks:
         return
-    of_log, of_dump = releases_of_each(facts.dump, facts.log)
-    if not of_log.releases or not of_dump.releases:
+    of_dump = releases_of_dump(facts.dump)
+    fits = set(of_dump.releases)
+    # A log may hold several runs, of which one wrote the dump.
+    if not fits or any(found.releases & fits for _, found in checks):
         return
-    if set(of_log.releases) & set(of_dump.releases):
-        return
-    printed, wrote = (releases_in_words(each.releases) for each in (of_log, of_dump))
+    first = checks[0][1]
+    printed = releases_in_words(joined([first]).releases)
+    wrote = releases_in_words(of_dump.releases)
     yield Finding(
         rule=RULE.code,
         class_=RULE.class_,
         severity="warning",
         confidence="likely",
         title=f"The log is not of the run that wrote the dump: jaxlib {printed} against {wrote}",
-        message=f"Of the log: {of_log.how}. Of the dump: {of_dump.how}.",
-        evidence=(log_evidence(facts.log.failures[0]),),
+        message=f"Of the log: {first.tells}. Of the dump: {of_dump.how}.",
+        evidence=tuple(log_evidence(failure) for failure, _ in checks[:_MOST_CITED]),
         workarounds=(
             Workaround(text="Give the log of the run that wrote the dump, or the dump beside it."),
         ),
