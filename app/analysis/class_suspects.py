@@ -15,6 +15,14 @@ from hlo_parser import Computation, Instruction, Module
 _LANES = 128
 _MAKES_CONSTANTS = frozenset({"constant", "iota"})
 _NO_WORK = frozenset({"broadcast", "constant", "iota", "parameter", "tuple", "get-tuple-element"})
+# xla/service/gpu/gpu_compiler.cc, OptimizeHloModule, from 2023 on: expanders, and rewriters to
+# library calls.
+_REPLACED = frozenset(
+    (
+        *("batch-norm-grad", "batch-norm-inference", "batch-norm-training", "cholesky"),
+        *("convolution", "opt-barrier", "rng", "rng-bit-generator", "select-and-scatter", "topk"),
+    )
+)
 _GRID = re.compile(r"\bgrid_[xyz] = (\d{1,9})\b")
 _MOST_READ = 500
 _SIZES = frozenset({"get-dimension-size", "set-dimension-size"})
@@ -77,15 +85,7 @@ def calls_without_collectives(module: Module) -> Iterator[Place]:
     """
     if not module.header.is_scheduled:
         return
-    has_collective = dict.fromkeys(
-        (
-            callee.name
-            for _, i in instructions(module)
-            if i.opcode == "fusion"
-            for callee in i.callees
-        ),
-        False,
-    )
+    has_collective = dict.fromkeys(_inside_fusions(module), False)
     for computation in module.computations:
         if computation.name in has_collective:
             continue
@@ -111,6 +111,10 @@ def by_need_of_a_block(places: Iterable[Place]) -> Iterator[Place]:
     return iter(sorted(places, key=lambda place: -_bytes_of_a_block(*place)))
 
 
+def _inside_fusions(module: Module) -> set[str]:
+    return {c.name for _, i in instructions(module) if i.opcode == "fusion" for c in i.callees}
+
+
 def _bytes_of_a_block(computation: Computation, call: Instruction) -> int:
     operands = (computation.get(name) for name in call.operands)
     held = [call.shape.byte_size, *(i.shape.byte_size for i in operands if i is not None)]
@@ -118,9 +122,20 @@ def _bytes_of_a_block(computation: Computation, call: Instruction) -> int:
     return sum(held) // max(1, prod(map(int, sizes)))
 
 
+def left_over(module: Module) -> Iterator[Place]:
+    """Operations that passes for GPUs replace before code is made, such as a bare convolution.
+
+    Inside fusions they may stay.
+    """
+    fused = _inside_fusions(module)
+    for computation, instruction in instructions(module):
+        if instruction.opcode in _REPLACED and computation.name not in fused:
+            yield computation, instruction
+
+
 def of_opcode(module: Module, opcode: str) -> Iterator[Place]:
     """Instructions of exactly this opcode; those inside fusions, which have no step, last."""
-    fused = {c.name for _, i in instructions(module) if i.opcode == "fusion" for c in i.callees}
+    fused = _inside_fusions(module)
     found = [place for place in instructions(module) if place[1].opcode == opcode]
     return iter(sorted(found, key=lambda place: place[0].name in fused))
 

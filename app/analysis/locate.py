@@ -30,6 +30,11 @@ _TIMES = (
     (re.compile(r"__cudnn\$conv"), "gpu-conv-algorithm-picker"),
     (re.compile(r"__triton|gemm_fusion"), "gemm-fusion-autotuner"),
 )
+# Its control edges run from one end to the other (xla/service/p2p_schedule_preparation.cc).
+_ENDS_IN_ORDER = re.compile(
+    r" (?:send|recv)-done\([^\n]{0,2000}control-predecessors=\{[^}\n]{0,2000}(?:send|recv)-done\b"
+)
+_MOST_READ = 4000
 _SOLVER_PASS = "gpusolver-rewriter"
 _KILLED = "signal::SIGKILL"
 _COPY = "-clone"
@@ -215,6 +220,7 @@ def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -
         _by_frame(cause, last)
         or _by_words(cause)
         or _by_circle(cause, module)
+        or _by_order_of_transfers(cause)
         or _after_the_newest_text(cause, last)
     )
 
@@ -229,6 +235,14 @@ def _by_what_is_timed(cause: CheckFailure) -> _Pass | None:
     name = next((name for words, name in _TIMES if words.search(cause.text)), None)
     how = "the message prints what that pass times"
     return _Pass(name, "likely", how) if name else None
+
+
+def _by_order_of_transfers(cause: CheckFailure) -> _Pass | None:
+    """The pass that puts ends of transfers in order, where they wait for each other in a circle."""
+    if _CYCLE not in cause.text or _ENDS_IN_ORDER.search(cause.text, 0, _MOST_READ) is None:
+        return None
+    how = "ends of transfers wait for each other in the circle, and that pass puts those in order"
+    return _Pass("latency-hiding-scheduler-preparation", "possible", how)
 
 
 def _by_library(cause: CheckFailure, last: DumpName | None) -> _Pass | None:

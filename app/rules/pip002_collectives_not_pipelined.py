@@ -12,7 +12,7 @@ The C++ file of the check belongs to these passes. The loops that hold collectiv
 read from the newest text of the module; they are suspects, since the check does not say which it
 was. For the rewriting of transfers the text tells more: the pass goes through the scheduled module
 and dies at the first instruction that calls a computation in which no collective is, such as a
-`cond` or a sort. Where the newest text holds one, it is named, after the loop around it.
+`cond` or a sort. Where the newest text holds one, it is named, and the loop around it first.
 
 ## What to do
 Switch the pipelining off that the flags switched on, one kind at a time; unroll the loop; or take a

@@ -20,9 +20,10 @@ _MET = "calls a computation without a collective, at which the check fails"
 
 
 def loops_with_transfers(facts: Facts) -> tuple[Named, ...]:
-    """The loop around the call that the rewriter dies at, that call, then the other loops.
+    """The loop around the call that the rewriter dies at, the other loops, then that call.
 
-    Only the loops where the newest text of the module that died holds no such call.
+    A call that no such loop is around comes first. Only the loops where the newest text of the
+    module that died holds no such call.
     """
 
     def transfers(body: Computation) -> bool:
@@ -38,7 +39,7 @@ def loops_with_transfers(facts: Facts) -> tuple[Named, ...]:
     )
     known = {loop.culprit.instruction for loop in around}
     others = (loop for loop in loops if loop.culprit.instruction not in known)
-    return (*around, *met, *others)
+    return (*around, *others, *met) if around else (*met, *loops)
 
 
 def run_by(facts: Facts, body: Computation) -> Iterator[Instruction]:

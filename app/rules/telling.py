@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app import knowledge
+from app.analysis.class_suspects import left_over
 from app.analysis.printed import without_print
 from app.analysis.python_frames import own_of
 from app.analysis.topics import TOPIC
@@ -27,7 +28,7 @@ from app.rules.citing import (
     stack_evidence,
 )
 from app.rules.frame import Rule
-from app.rules.naming import Named, named_instructions
+from app.rules.naming import Named, named_instructions, suspects
 from app.rules.releases import flag_workarounds, releases_in_words
 from app.rules.wanted import module_wanted
 
@@ -148,10 +149,14 @@ def _about(diagnosis: Diagnosis) -> Story:
 
 
 def _unfinished_work(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
-    """Where to look in a module that did not come to its end."""
+    """Where to look in a module that did not come to its end, or whose code could not be made."""
     history, failure = facts.failing, facts.failure
-    if history is None or failure is None or history.complete:
+    if history is None or failure is None:
         return ()
+    if history.complete:
+        is_of_gpu = "_gpu_" in history.last.file
+        role = "an operation that passes for GPUs replace, and did not"
+        return suspects(facts, left_over, role=role) if is_of_gpu else ()
     return ranked_candidates(facts, history, failure.pass_)
 
 
