@@ -98,7 +98,6 @@ class AttributeList:
         text: str,
         pool: ValuePool,
         raw: dict[str, str] | None = None,
-        *,
         is_plain: bool = False,
     ) -> None:
         """`raw` is given when the text is not in XLA's own spelling.

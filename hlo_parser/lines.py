@@ -47,7 +47,6 @@ class LineReader:
     __slots__ = (
         "_first_named",
         "_instructions",
-        "_results",
         "attribute_lists",
         "has_several_rows",
         "pool",
@@ -63,7 +62,6 @@ class LineReader:
         # Names tell the lines of one text apart at a fraction of what whole lines cost: these are
         # looked up by their text only when there is a second text.
         self._first_named: dict[str, Instruction] | None = {}
-        self._results: dict[str, tuple[Shape, str]] = {}
         self.shapes: dict[str, Shape] = {}
         self.attribute_lists: dict[str, AttributeList] = {}
         self.refused: dict[str, tuple[str, int]] = {}
@@ -103,20 +101,27 @@ class LineReader:
 
     def ordinary(self, texts: Iterable[str]) -> list[Instruction | None]:
         """Read lines not known yet, of ordinary form; None for those that are not."""
-        results, attribute_lists, keep = (
-            self._results, self.attribute_lists, self._instructions.setdefault,
+        shapes, attribute_lists, keep = (
+            self.shapes, self.attribute_lists, self._instructions.setdefault,
         )  # fmt: skip
-        first_named, new = self._first_named, object.__new__
+        first_named, pool, new = self._first_named, self.pool, object.__new__
         found: list[Instruction | None] = []
         for text in texts:
             match = _plain(text) or self._other(text)
             if match is None:
                 found.append(None)
                 continue
-            root, name, result_text, arguments, tail = match.groups()
-            result = results.get(result_text) or self._result(result_text)
-            attributes = attribute_lists.get(tail) or self._attributes(tail)
-            if result is None or attributes is None:
+            root, name, shape_text, opcode, arguments, tail = match.groups()
+            shape = shapes.get(shape_text)
+            if shape is None and _shape(shape_text) is not None:
+                shape = shapes[shape_text] = Shape(shape_text)
+            attributes = attribute_lists.get(tail)
+            if attributes is None:
+                # Positional, and no method around it: with names it would cost a twentieth more.
+                is_plain = "\n" not in tail and _plain_attribute_list(tail) is not None
+                if is_plain or _is_attribute_list(tail):
+                    attributes = attribute_lists[tail] = AttributeList(tail, pool, None, is_plain)
+            if shape is None or attributes is None:
                 found.append(None)
                 continue
             # As Instruction.__init__ does; its call is a tenth of what an ordinary line costs.
@@ -124,7 +129,8 @@ class LineReader:
             made.text = text
             made.is_root = root is not None
             made.name = name
-            made.shape, made.opcode = result
+            made.shape = shape
+            made.opcode = opcode
             made.attribute_list = attributes
             made.arguments = arguments
             if first_named is not None:
@@ -134,40 +140,17 @@ class LineReader:
                 found.append(keep(text, made))
         return found
 
-    def _result(self, text: str) -> tuple[Shape, str] | None:
-        """The shape and the opcode of `shape opcode`; None when that is no shape."""
-        shape_text, _, opcode = text.rpartition(" ")
-        if _shape(shape_text) is None:
-            return None
-        result = self._results[text] = self._shared_shape(shape_text), opcode
-        return result
-
-    def _attributes(self, text: str) -> AttributeList | None:
-        """The attribute list of this text; None when it is none of ordinary form."""
-        is_plain = "\n" not in text and _plain_attribute_list(text) is not None
-        if not is_plain and not _is_attribute_list(text):
-            return None
-        made = self.attribute_lists[text] = AttributeList(text, self.pool, is_plain=is_plain)
-        return made
-
-    def _shared_shape(self, text: str) -> Shape:
-        """The one shape of this text."""
-        shape = self.shapes.get(text)
-        if shape is None:
-            shape = self.shapes[text] = Shape(text)
-        return shape
-
     def _other(self, text: str) -> re.Match[str] | None:
         """A constant, or a line whose operands have shapes."""
         match = _line(text)
         if match is None:
             match = _long_constant(text)
             self.has_several_rows |= match is not None and "\n" in text
-        if match is None or match[3].endswith(" parameter"):
+        if match is None or match[4] == "parameter":
             return None
-        if match[3].endswith(" constant"):
-            return match if _literal(match[4]) else None
-        return match if _operand_list(match[4]) and not match[4].isdigit() else None
+        if match[4] == "constant":
+            return match if _literal(match[5]) else None
+        return match if _operand_list(match[5]) and not match[5].isdigit() else None
 
     def read(self, text: str) -> Instruction:
         """Read any instruction; raises grammar.GrammarError, or ContextNeeded for the odd ones."""
@@ -191,7 +174,9 @@ class LineReader:
 
     def made(self, text: str, parts: grammar.InstructionParts) -> Instruction:
         """An instruction of these parts; its shape and attributes are shared, it is not kept."""
-        shape = self._shared_shape(parts.shape)
+        shape = self.shapes.get(parts.shape)
+        if shape is None:
+            shape = self.shapes[parts.shape] = Shape(parts.shape)
         tail = "".join(f", {name}={value}" for name, value in parts.attributes.items())
         attributes = self.attribute_lists.get(tail)
         if attributes is None:

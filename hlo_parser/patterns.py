@@ -107,7 +107,7 @@ _OPERAND = rf"(?:{_REFERENCE}(?=,|$)|{SHAPE_TEXT} {_REFERENCE})"
 OPERAND_LIST: Final = rf"(?:{_OPERAND}(?:, {INDEX}{_OPERAND})*+)?+"
 
 _ROUGH_SHAPE = rf"(?!\()\S++|\({_parentheses(TUPLE_DEPTH)}\)"
-_HEAD = rf"(ROOT )?+%?+({NAME}) = ((?:{_ROUGH_SHAPE}) [a-z][a-z0-9\-]*+)\("
+_HEAD = rf"(ROOT )?+%?+({NAME}) = ({_ROUGH_SHAPE}) ([a-z][a-z0-9\-]*+)\("
 _PLAIN_ARGUMENTS = (
     r"(?:(?<= parameter\()\d++|(?<= constant\()(?:[A-Za-z0-9.+\-]++|\{\.\.\.\})|"
     rf"(?<! parameter\()(?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+)?+)"
@@ -117,10 +117,10 @@ plain_line: Final = compile_pattern(rf"{_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+))",
 """As `line`, but scalars, and operands without shapes; the arguments are proved by the match."""
 
 line: Final = compile_pattern(rf"{_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+)", re.ASCII)
-"""ROOT, name, shape with opcode, arguments, attribute list; the parts still to be proved."""
+"""ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
 
 long_constant: Final = compile_pattern(
-    rf"(ROOT )?+%?+({NAME}) = ({ARRAY} constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
+    rf"(ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
 )
 shape: Final = compile_pattern(SHAPE_TEXT, re.ASCII)
 operand_list: Final = compile_pattern(OPERAND_LIST, re.ASCII)
