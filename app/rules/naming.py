@@ -25,7 +25,6 @@ from app.model.report import Culprit, Evidence
 from app.model.source import SourceHow
 from app.rules.citing import instruction_culprit, instruction_evidence, loop_culprit
 from hlo_parser import Computation, Instruction, Module
-from hlo_parser.possessive import compile_pattern
 
 _MOST_NAMED = 5
 # Texts looked through for a name that the newest one does not hold.
@@ -38,7 +37,7 @@ _NUMBERED = re.compile(r"(?<![\w.\-/%])[A-Za-z_][\w\-]*(?:\.[\w\-]+)*\.\d+(?![\w
 _OPCODE = re.compile(r"\bopcode:? ['\"`]?([a-z][a-z\-]{1,40}\b(?!-))")
 _DIMENSIONS = re.compile(r"\b[bf\d?]{2,9}_[io\d?]{2,9}->[bf\d?]{2,9}\b")
 # `collective-permute` of `collective-permute.12-bwd-send-done`.
-_STEM = compile_pattern(r"[a-z_]++(?:-(?!(?:start|done|fwd|bwd|send|recv)\b)[a-z]++)*+")
+_STEM = re.compile(r"[a-z_]+(?:-(?!(?:start|done|fwd|bwd|send|recv)\b)[a-z]+)*")
 _MOST_READ = 4000
 _NOT_IN_KERNELS = re.compile(r"[^A-Za-z0-9_]")
 
