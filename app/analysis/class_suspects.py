@@ -125,11 +125,16 @@ def _bytes_of_a_block(computation: Computation, call: Instruction) -> int:
 def left_over(module: Module) -> Iterator[Place]:
     """Operations that passes for GPUs replace before code is made, such as a bare convolution.
 
-    Inside fusions they may stay.
+    They may stay in fusions of a custom kind, which libraries and Triton take whole.
     """
-    fused = _inside_fusions(module)
+    whole = {
+        callee.name
+        for _, fusion in instructions(module)
+        if fusion.opcode == "fusion" and fusion.attributes.get("kind") == "kCustom"
+        for callee in fusion.callees
+    }
     for computation, instruction in instructions(module):
-        if instruction.opcode in _REPLACED and computation.name not in fused:
+        if instruction.opcode in _REPLACED and computation.name not in whole:
             yield computation, instruction
 
 
