@@ -9,6 +9,7 @@ from app.bundle import Bundle
 from app.errors import BadArchive
 from app.ingest import Progress
 from app.ingest.collection import collection_paused
+from app.jobs.aligning import cost
 from app.views.diff_panes import FORM, PaneRows
 from app.views.diff_rows import pane_rows
 from app.views.pass_diff import PassDiff, diff_of_computation, diff_view
@@ -84,6 +85,28 @@ def pane_rows_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> Pane
     with collection_paused():
         before, after = (bundle.parse(module_id, index) for index in texts)
         return pane_rows(before, after, diff_modules(before, after))
+
+
+def takes_long(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> bool:
+    """Whether so much differs between two texts that comparing them takes a second and more.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    before, after = (bundle.parse(module_id, index) for index in texts)
+    return cost(before, after) > 0
+
+
+def pane_rows_at_once(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> PaneRows | None:
+    """As `pane_rows_of`, but None where they are not kept and would take long.
+
+    Raises:
+        NotFound, LimitExceeded, BadArchive: as `Bundle.parse`.
+    """
+    kept = bundle.aligned(module_id, *texts, form=FORM)
+    if kept is None and takes_long(bundle, module_id, texts):
+        return None
+    return pane_rows_of(bundle, module_id, texts)
 
 
 def _rows_kept(kept: bytes) -> PaneRows:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.errors import NotFound
-from app.jobs.comparing import pane_rows_of
+from app.jobs.comparing import pane_rows_at_once
 from app.jobs.comparison import compare_in_child
 from app.model.report import Module, Report
 from app.report.collectives import (
@@ -52,7 +52,7 @@ Name = Annotated[str, Query(max_length=4096)]
 Index = Annotated[int, Query(ge=0, le=1_000_000)]
 
 MAX_BYTES_IN_PLACE = 12 << 20
-"""Bytes of two texts that the server aligns itself, in two seconds at worst."""
+"""Bytes of two texts that the server aligns itself, unless so much changed that it takes long."""
 
 _ROWS = r"^[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*$"
 
@@ -120,9 +120,10 @@ class _Asked:
                 services.shelf.borrow(held.blob, path) as bundle,
             ):
                 before, after = (bundle.dump_text(module_id, index) for index in texts)
+                rows = None
                 if len(before) + len(after) <= MAX_BYTES_IN_PLACE:
-                    rows = pane_rows_of(bundle, module_id, texts)
-                else:
+                    rows = pane_rows_at_once(bundle, module_id, texts)
+                if rows is None:
                     found = compare_in_child(
                         services.store,
                         services.settings,

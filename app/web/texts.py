@@ -18,7 +18,7 @@ from app.analysis.diff import diff_modules
 from app.bundle import Bundle
 from app.errors import NotFound
 from app.ingest.collection import collection_paused
-from app.jobs.comparing import difference
+from app.jobs.comparing import difference, takes_long
 from app.jobs.comparison import compare_in_child
 from app.model.report import Module as ReportModule
 from app.model.report import Report
@@ -86,7 +86,7 @@ class Reader:
         Raises what `bundle` and `Bundle.parse` do, and what ended the child badly.
         """
         with self.bundle() as bundle:
-            if _size_of(bundle, module_id, texts) <= MAX_BYTES_IN_PLACE:
+            if not _is_large(bundle, module_id, texts):
                 return msgspec.json.encode(difference(bundle, module_id, texts, computation))
             return self._compare(module_id, texts, computation)
 
@@ -308,16 +308,18 @@ def _changes(
     if place.against is None or place.against == place.text:
         return {}, ()
     texts = place.against, place.text
-    if _size_of(bundle, place.module.id, texts) > MAX_BYTES_IN_PLACE:
+    if _is_large(bundle, place.module.id, texts):
         return {}, ("These texts are too large to mark the changes here; Compare does it.",)
     found = diff_modules(bundle.parse(place.module.id, place.against), after)
     return states_of(found, place.computation), ()
 
 
-def _size_of(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> int:
+def _is_large(bundle: Bundle, module_id: str, texts: tuple[int, int]) -> bool:
+    """Whether two texts are to be compared in a child."""
     dumps = next((each.dumps for each in bundle.modules() if each.id == module_id), ())
     # One that is not there has no size: what reads it says so.
-    return sum(dumps[index].bytes for index in texts if index < len(dumps))
+    size = sum(dumps[index].bytes for index in texts if index < len(dumps))
+    return size > MAX_BYTES_IN_PLACE or takes_long(bundle, module_id, texts)
 
 
 def _json(answer: object) -> Response:

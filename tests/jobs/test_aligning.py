@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bundle import Bundle
+from app.bundle import Bundle, write_bundle
 from app.bundle.layout import compress
 from app.errors import BadArchive
 from app.ingest import quiet
@@ -17,7 +17,8 @@ from app.jobs.comparing import pane_rows_of
 from app.jobs.redacting import redact_report
 from app.jobs.upload import Upload
 from app.views.diff_panes import FORM
-from bundle.contents import contents_of, module_text
+from bundle.contents import contents_of, module_text, report_of
+from hlo_parser import Module
 from samples import load_sample
 
 ID = "module_0000.m"
@@ -136,3 +137,58 @@ def test_rows_of_no_form_that_is_read_are_told(bundle: Path) -> None:
         with pytest.raises(BadArchive, match="side by side") as caught:
             pane_rows_of(opened, module_id, (before, after))
     assert caught.value.code == "bad_bundle"
+
+
+def test_what_takes_too_long_is_left_out_and_the_bundle_is_whole(
+    few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    del few
+    monkeypatch.setattr(aligning, "MAX_SECONDS", 0.2)
+    real = aligning.diff_modules
+    done: list[int] = []
+
+    def endless(before: Module, after: Module) -> object:
+        done.append(1)
+        while len(done) > 1:
+            pass
+        return real(before, after)
+
+    monkeypatch.setattr(aligning, "diff_modules", endless)
+    contents = contents_of({ID: of(50, 60, 70)})
+    write_bundle(tmp_path / "b", report_of(contents), contents)
+    aligning.add_costly_pairs(tmp_path / "b", contents, quiet)
+    with Bundle.open(tmp_path / "b") as opened:
+        assert opened.aligned_pairs() == ((ID, 0, 1),)
+        assert opened.dump_text(ID, 2)
+    assert "only 1 of 2 pairs" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_what_cannot_be_done_is_left_out(
+    few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    del few
+
+    def failing(before: Module, after: Module) -> object:
+        raise error
+
+    monkeypatch.setattr(aligning, "diff_modules", failing)
+    contents = contents_of({ID: of(50, 60)})
+    write_bundle(tmp_path / "b", report_of(contents), contents)
+    aligning.add_costly_pairs(tmp_path / "b", contents, quiet)
+    with Bundle.open(tmp_path / "b") as opened:
+        assert opened.aligned_pairs() == ()
+
+
+def test_the_server_does_not_itself_match_what_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = contents_of({ID: of(50, 60)})
+    write_bundle(tmp_path / "b", report_of(contents), contents)
+    with Bundle.open(tmp_path / "b") as opened:
+        assert comparing.pane_rows_at_once(opened, ID, (0, 1)) is not None
+        monkeypatch.setattr(aligning, "MIN_CHANGED", 20)
+        assert comparing.pane_rows_at_once(opened, ID, (0, 1)) is None
+        aligning.add_costly_pairs(tmp_path / "b", contents, quiet)
+    with Bundle.open(tmp_path / "b") as opened:
+        assert comparing.pane_rows_at_once(opened, ID, (0, 1)) is not None
