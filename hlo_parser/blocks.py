@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Twice as fast as str.split with three characters.
 _cut_lines = compile_pattern("\n  ").split
+_usual_head = patterns.usual_head.match
 _LINE = b"\n  "
 _FOOT = b"\n}"
 _USUAL_FOOT = b"\n}\n\n"
@@ -51,7 +52,7 @@ class Block:
     """Whether each line of its body is one instruction, and a blank line ends it."""
 
     def __init__(
-        self, raw: bytes, computation: Computation, line_breaks: int, *, is_plain: bool = False
+        self, raw: bytes, computation: Computation, line_breaks: int, is_plain: bool = False
     ) -> None:
         self.raw: bytes = raw
         self.size: int = len(raw)
@@ -69,12 +70,16 @@ def read_block(raw: bytes, reader: LineReader, named: Mapping[str, Block]) -> Bl
     that both begin and end with, a third of all, are taken from it: comparing them in bulk costs
     a fifth of cutting them and looking each up.
     """
+    if reader.is_first:
+        block = _read_first(raw, reader)
+        if block is not None:
+            return block
     head_end = raw.find(_LINE)
     is_usual = raw.endswith(_USUAL_FOOT)
     brace = len(raw) - len(_USUAL_FOOT) if is_usual else raw.rfind(_FOOT)
     if not 0 < head_end < brace:
         return None
-    head = _head(raw[:head_end])
+    head = _head(decode(raw[:head_end]))
     thread = "main" if is_usual else _thread(raw[brace + len(_FOOT) :])
     if head is None or thread is None:
         return None
@@ -111,6 +116,30 @@ def read_block(raw: bytes, reader: LineReader, named: Mapping[str, Block]) -> Bl
         tuple(gaps),
     )
     return Block(raw, computation, line_breaks, is_plain=offsets is None)
+
+
+def _read_first(raw: bytes, reader: LineReader) -> Block | None:
+    """Read a computation of a first text, of which nothing is known; None when it is not plain."""
+    text = raw.decode("utf-8", "backslashreplace")
+    if not text.endswith("\n}\n\n"):
+        return None
+    head = _usual_head(text)
+    if head is not None:
+        start = head.end()
+    else:
+        start = text.find("\n  ")
+        head = _head(text[:start]) if start > 0 else None
+        if head is None:
+            return None
+    found = reader.read_rows(text, start, len(text) - 4)
+    if found is None or not all(found):
+        return None
+    count = len(found)
+    root, name = head.groups()
+    computation = Computation(
+        raw, name, root is not None, "main", tuple(cast("list[Instruction]", found)), count + 2
+    )
+    return Block(raw, computation, count + 3, True)
 
 
 _Lines = tuple["Instruction", ...]
@@ -174,13 +203,12 @@ def _thread(foot: bytes) -> str | None:
     return None if match is None else match[1] or "main"
 
 
-def _head(raw: bytes) -> re.Match[str] | None:
+def _head(text: str) -> re.Match[str] | None:
     """The first line, if nothing in it can reach beyond it.
 
     XLA reads a signature and does not use it (hlo_parser.cc, ParseComputation), so its shapes
     are passed over.
     """
-    text = decode(raw)
     match = patterns.computation_head.match(text)
     if match is None or not text.endswith(" {") or "\n" in text:
         return None

@@ -113,14 +113,21 @@ _PLAIN_ARGUMENTS = (
     rf"(?<! parameter\()(?:{_REFERENCE}(?:, {INDEX}{_REFERENCE})*+)?+)"
 )
 
-plain_line: Final = compile_pattern(rf"{_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+))", re.ASCII)
+plain_line: Final = compile_pattern(rf"({_HEAD}({_PLAIN_ARGUMENTS})\)((?s:.*+)))", re.ASCII)
 """As `line`, but scalars, and operands without shapes; the arguments are proved by the match."""
 
-line: Final = compile_pattern(rf"{_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+)", re.ASCII)
-"""ROOT, name, shape, opcode, arguments, attribute list; the parts still to be proved."""
+plain_rows: Final = compile_pattern(rf"\n  ({_HEAD}({_PLAIN_ARGUMENTS})\)([^\n]*+))", re.ASCII)
+"""The lines of a body that `plain_line` takes, each with the line break and blanks before it.
+
+Each match holds one line break and ends where the next one is: as many matches as line breaks
+prove that nothing else stands there.
+"""
+
+line: Final = compile_pattern(rf"({_HEAD}({_parentheses(TUPLE_DEPTH)})\)(.*+))", re.ASCII)
+"""The text itself, ROOT, name, shape, opcode, arguments, attribute list, still to be proved."""
 
 long_constant: Final = compile_pattern(
-    rf"(ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+)", re.ASCII
+    rf"((ROOT )?+%?+({NAME}) = ({ARRAY}) (constant)\(({_literal(LITERAL_DEPTH)})\)(.*+))", re.ASCII
 )
 shape: Final = compile_pattern(SHAPE_TEXT, re.ASCII)
 operand_list: Final = compile_pattern(OPERAND_LIST, re.ASCII)
@@ -145,6 +152,11 @@ plain_attribute: Final = compile_pattern(
 attribute: Final = compile_pattern(ATTRIBUTE, re.ASCII)
 computation_head: Final = compile_pattern(rf"(ENTRY )?+%?+({NAME}) (?:\(|\{{$)", re.ASCII)
 """The start of the first line: ENTRY, name, and what opens a signature or the body."""
+
+usual_head: Final = compile_pattern(
+    rf"(ENTRY )?+%?+({NAME}) \([^)\"'/\n]*+\) -> [^\"'/\n]*+(?<= \{{)(?=\n  )", re.ASCII
+)
+"""As `computation_head`, to the end of the line; without tuples, strings and comments."""
 
 computation_foot: Final = compile_pattern(
     r'(?:, execution_thread="([^"\\\n]*+)")?+(?: // [^\n]*+)?+', re.ASCII

@@ -76,6 +76,38 @@ def test_a_changed_body_is_read_as_if_alone(body: list[str]) -> None:
     assert_alike([text_of(body), text_of(BODY)])
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "  %k = f32[] constant(1)",
+        "  %k = f32[3]{0} constant({1, 2, 3})",
+        "  %k = f32[8,16]{1,0} add(f32[8,16]{1,0} %x, f32[8,16]{1,0} %x)",
+        CONSTANT,
+        "  %k = f32[8,16]{1,0} add(%x, /*which*/ %x)",
+        "  %k = f32[8,16]{1,0} add(%x, %x), note={",
+        '  %k = f32[8,16] add(%x, %x), metadata={op_name="caf\u00e9"}',
+        "   %k = f32[8,16]{1,0} add(%x, %x)",
+        " %k = f32[8,16]{1,0} add(%x, %x)",
+        "  %k = f32[8,16]{1,0} add(%x, %x)  ",
+        "  %k = f32[8,16]{1,0} add(%x, %x)\r",
+        "  %k = f32[8,16]{1,0} add(%x,\n  %x)",
+        "  %k = f32[8,?x]{1,0} add(%x, %x)",
+        "  this is no instruction",
+        "  %k = f32[8,16]{1,0} parameter(%x)",
+        "  add.0 = f32[4] add(%x, %x)",
+        line(3),
+        "  ",
+        "",
+        "}",
+        "  }",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 30, LINES])
+def test_an_odd_line_is_read_alike_in_a_first_and_a_second_text(odd: str, place: int) -> None:
+    assert_alike([text_of(BODY[:5]), text_of([*BODY[:place], odd, *BODY[place:]])])
+    assert_alike([text_of(BODY[:5]), text_of([odd])])
+
+
 @pytest.mark.parametrize("foot", ['}, execution_thread="host"', "} // main", "}  ", "}}"])
 def test_a_changed_foot_is_read_as_if_alone(foot: str) -> None:
     assert_alike([text_of(BODY), text_of(BODY, foot=foot), text_of([line(7), *BODY], foot=foot)])
