@@ -29,6 +29,7 @@ from app.analysis.policy_file import Check
 from app.analysis.program_lines import program_lines
 from app.analysis.ranks import compare_loaded
 from app.analysis.source_repair import SourceRepairer, source_coverage
+from app.analysis.sources import renumbered_texts
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import WorkReader, measure_work
 from app.errors import NotADump, UsageError
@@ -395,4 +396,5 @@ def _module(
         dumps=rows,
         bends=find_bends(history, rows),
         sources=() if loops is None else source_coverage(history, repairers[history.id]),
+        renumbered=renumbered_texts(history),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,11 +85,21 @@ def _row_text(row: Mapping[str, int]) -> str:
 class FrameTables:
     """Frame ids to source places."""
 
-    __slots__ = ("_files", "_frames", "_functions", "_known", "_locations", "_offset", "_text")
+    __slots__ = (
+        "_files",
+        "_frames",
+        "_functions",
+        "_known",
+        "_locations",
+        "_numbers",
+        "_offset",
+        "_text",
+    )
 
     def __init__(self, text: str, parts: FrameParts | None) -> None:
         """Without `parts` the text has the form XLA prints, and is cut when first asked for."""
         self._text = text
+        self._numbers: Mapping[int, int] | None = None
         self._known: dict[int, SourceLocation | None] = {}
         if parts is not None:
             self._take(parts)
@@ -120,6 +131,39 @@ class FrameTables:
         whole = text if text.endswith("\n") else text + "\n"
         parts = None if _TABLES.fullmatch(whole) else grammar.read_frames(text)
         return cls(whole, parts)
+
+    def renumbered(self, numbers: Mapping[int, int]) -> FrameTables:
+        """These tables for a text whose frame ids count otherwise.
+
+        `numbers` gives the row of each id of that text; an id that it does not hold has no place.
+        """
+        made = copy(self)
+        # One that was not cut yet would cut its own text, and keep the numbers.
+        made._known = {}
+        made._numbers = dict(numbers)
+        return made
+
+    @property
+    def numbers(self) -> Mapping[int, int] | None:
+        """The row of each id, where ids are not the numbers of rows that they should be."""
+        return self._numbers
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self._frames)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def extends(self, other: FrameTables) -> bool:
+        """Whether these begin with all rows of the other tables."""
+        pairs = (
+            (self._files, other._files),
+            (self._functions, other._functions),
+            (self._locations, other._locations),
+            (self._frames, other._frames),
+        )
+        return all(mine[: len(theirs)] == theirs for mine, theirs in pairs)
 
     def unknown_keys(self) -> tuple[str, ...]:
         """Keys of rows that XLA's tables do not have (hlo_parser.cc, ParseStackFrameIndex)."""
@@ -161,6 +205,8 @@ class FrameTables:
         A parent that is not below its own frame is taken for none, and a frame that stands in
         the chain already is left out: from 0.9.2 chains repeat themselves.
         """
+        if self._numbers is not None:
+            frame_id = self._numbers.get(frame_id, 0)
         if frame_id not in self._known:
             self._known[frame_id] = self._location(frame_id)
         return self._known[frame_id]

@@ -149,6 +149,12 @@ class Module:
         made.unparsed = tuple(sorted((*self.unparsed, *more), key=_by_place))
         return made
 
+    def with_frames(self, frames: FrameTables | None) -> Module:
+        """This module with other frame tables than its text has; `pieces` stay as they were."""
+        made = copy(self)
+        made.frames = frames
+        return made
+
     def get(self, name: str) -> Computation | None:
         """The (first) computation of that name."""
         if self._by_name is None:

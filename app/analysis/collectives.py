@@ -29,7 +29,7 @@ from app.analysis.meshes import AxisNamer
 from app.analysis.opcodes import collective_opcode
 from app.analysis.overlap import OverlapReader, Transfer
 from app.analysis.source_repair import Placed, SourceRepairer
-from app.analysis.sources import source_of
+from app.analysis.sources import is_renumbered, source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import AsyncPair, LoopHistory
 from app.model.mesh import Mesh
@@ -257,9 +257,11 @@ class _Traces:
         last = len(self._history.dumps) - 1
         stated = source_of(self._history.last.module, site.operation)
         for dump, _, instruction in sightings or ((last, site.computation, site.instruction),):
-            found = source_of(self._history.dumps[dump].module, instruction) or stated
+            module = self._history.dumps[dump].module
+            found = source_of(module, instruction) or stated
             if found is not None:
-                return Placed(found, dump, "stated" if dump == last else "earlier_text")
+                how = "stated" if dump == last else "earlier_text"
+                return Placed(found, dump, "renumbered" if is_renumbered(module) else how)
         return self._repairer.of(last, site.inner, site.operation) or self._repairer.of(
             last, site.computation, site.instruction
         )

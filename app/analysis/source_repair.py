@@ -1,6 +1,6 @@
 """The place of any instruction of a text, stated or inferred, with the reason; and a count of them.
 
-Goes further than `repaired_source`, which takes only what speaks for the instruction itself: what
+Goes further than `placed_source`, which takes only what speaks for the instruction itself: what
 passes put in (copies, conversions, broadcasts of a constant) gets the place of what it hands on or
 is made for, and what stands inside a fusion that of the fusion. Each such place is marked with how
 it was found, and none is better than the reason says. Given a history and its loops.
@@ -8,12 +8,11 @@ it was found, and none is better than the reason says. Given a history and its l
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from app.analysis.sources import Namesakes, repaired_source, source_of
+from app.analysis.sources import Namesakes, Placed, placed_source
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
-from app.model.source import Source, SourceCoverage, SourceHow
+from app.model.source import SourceCoverage, SourceHow
 from hlo_parser import Computation, Instruction
 
 # What gives its operand on, converted or laid out differently at most; `-done` ends what a start
@@ -46,15 +45,6 @@ _RUNS_MANY_LINES = frozenset({"call", "conditional", "while"})
 _MOST_HOPS = 8
 _MOST_USERS = 50
 _SHOWN_OPCODES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A place, the position of the text that it was read in, and how it was found."""
-
-    source: Source
-    dump: int
-    how: SourceHow
 
 
 def source_coverage(
@@ -133,17 +123,9 @@ class SourceRepairer:
     def _read(
         self, position: int, computation: Computation, instruction: Instruction
     ) -> Placed | None:
-        module = self._history.dumps[position].module
-        stated = source_of(module, instruction)
-        if stated is not None:
-            return Placed(stated, position, "stated")
-        found = repaired_source(
+        return placed_source(
             self._history, position, computation, instruction, self._loops, self._namesakes
         )
-        if found is None:
-            return None
-        source, dump, is_stated = found
-        return Placed(source, dump, "earlier_text" if is_stated else "callees")
 
     # ---- what speaks for its surroundings --------------------------------------------------------
 

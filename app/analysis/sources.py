@@ -8,14 +8,25 @@ parsed modules; nothing is read from disk, and no place is invented.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from dataclasses import dataclass
+from itertools import count, groupby, islice
 from typing import NamedTuple
 
 from app.analysis.dataflow import root_elements
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
-from app.model.report import Frame, Source
+from app.model.report import Frame, Renumbered, Source
+from app.model.source import SourceHow
 from hlo_parser import Computation, Instruction, Module, SourceLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A place, the position of the text that it was read in, and how it was found."""
+
+    source: Source
+    dump: int
+    how: SourceHow
 
 
 class Stretch(NamedTuple):
@@ -68,6 +79,32 @@ def source_of(module: Module, instruction: Instruction) -> Source | None:
     return None if location is None else _source_from_location(location)
 
 
+def is_renumbered(module: Module) -> bool:
+    """Whether frame ids of the text do not fit its table: no place of it is stated then."""
+    return module.frames is not None and module.frames.numbers is not None
+
+
+def renumbered_texts(history: ModuleHistory) -> tuple[Renumbered, ...]:
+    """The stretches of texts whose frame ids do not fit one table, in order."""
+    found: list[Renumbered] = []
+    tables = [dump.module.frames for dump in history.dumps]
+    for frames, stretch in groupby(range(len(tables)), key=tables.__getitem__):
+        positions = list(stretch)
+        if frames is not None and frames.numbers is not None:
+            found.append(
+                Renumbered(first=positions[0], last=positions[-1], rows=dict(frames.numbers))
+            )
+    return tuple(found)
+
+
+def how_told(module: Module, instruction: Instruction) -> SourceHow | None:
+    """How the place that `source_of` gives is known; None where it gives none."""
+    source = module.source_of(instruction)
+    if source is None:
+        return None
+    return "renumbered" if source.frames and is_renumbered(module) else "stated"
+
+
 def repaired_source(
     history: ModuleHistory,
     position: int,
@@ -78,14 +115,32 @@ def repaired_source(
 ) -> tuple[Source, int, bool] | None:
     """The instruction's place, the position of the dump it stands in, and whether it is stated.
 
+    As `placed_source`, which tells more.
+    """
+    found = placed_source(history, position, computation, instruction, loops, namesakes)
+    if found is None:
+        return None
+    return found.source, found.dump, found.how in ("stated", "earlier_text")
+
+
+def placed_source(
+    history: ModuleHistory,
+    position: int,
+    computation: Computation,
+    instruction: Instruction,
+    loops: Sequence[LoopHistory] = (),
+    namesakes: Namesakes | None = None,
+) -> Placed | None:
+    """The instruction's own place, or what earlier texts and callees tell of it.
+
     `position` is where the instruction stands. With `loops` (those of this history) a while takes
     the place that its loop had before a pass dropped it. Whoever asks often keeps the `namesakes`
     of the history.
     """
     module = history.dumps[position].module
-    stated = source_of(module, instruction)
-    if stated is not None:
-        return stated, position, True
+    told = source_of(module, instruction)
+    if told is not None:
+        return Placed(told, position, how_told(module, instruction) or "stated")
     if instruction.opcode == "while":
         tracked = _source_of_loop(loops, position, computation, instruction)
         if tracked is not None:
@@ -95,7 +150,7 @@ def repaired_source(
     if earlier is not None:
         return earlier
     inferred = source_from_callees(module, instruction)
-    return None if inferred is None else (inferred, position, False)
+    return None if inferred is None else Placed(inferred, position, "callees")
 
 
 def source_from_callees(module: Module, instruction: Instruction) -> Source | None:
@@ -156,7 +211,7 @@ def _source_from_location(location: SourceLocation) -> Source:
 
 def _source_of_loop(
     loops: Sequence[LoopHistory], position: int, computation: Computation, instruction: Instruction
-) -> tuple[Source, int, bool] | None:
+) -> Placed | None:
     for loop in loops:
         here = loop.occurrences.get(position)
         if (
@@ -166,8 +221,9 @@ def _source_of_loop(
             and loop.source is not None
         ):
             if loop.source_from is None:
-                return loop.source, position, False
-            return loop.source, loop.source_from, True
+                return Placed(loop.source, position, "callees")
+            how = "stated" if loop.source_from == position else "earlier_text"
+            return Placed(loop.source, loop.source_from, how)
     return None
 
 
@@ -190,12 +246,14 @@ def _source_before(
     computation: Computation,
     instruction: Instruction,
     namesakes: Namesakes,
-) -> tuple[Source, int, bool] | None:
+) -> Placed | None:
     """The place of the same instruction in the nearest earlier text that states one.
 
     The walk ends where the instruction is not found: a name that comes back after a gap is
-    another instruction (the partitioner's round trip numbers all of them anew).
+    another instruction (the partitioner's round trip numbers all of them anew). So it does where
+    the frames were numbered anew: the names were, too.
     """
+    renumbered = is_renumbered(history.dumps[position].module)
     shape = instruction.shape.without_layout
     for newest, oldest, earlier in namesakes.before(position, computation.name):
         same = earlier.get(instruction.name)
@@ -212,9 +270,12 @@ def _source_before(
             continue
         # What a number of a frame means may change with the text's table.
         for index in range(newest, oldest - 1, -1):
-            source = source_of(history.dumps[index].module, same)
+            module = history.dumps[index].module
+            if is_renumbered(module) != renumbered:
+                return None
+            source = source_of(module, same)
             if source is not None:
-                return source, index, True
+                return Placed(source, index, "renumbered" if renumbered else "earlier_text")
     return None
 
 

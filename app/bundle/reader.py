@@ -268,11 +268,22 @@ class Bundle:
                 if self._interner.stats.distinct_instructions > SHARED_INSTRUCTIONS:
                     self._interner = Interner()
                 with self._faults():
-                    module = self._parsed[key] = parse_module(text, interner=self._interner)
+                    module = parse_module(text, interner=self._interner)
+                module = self._parsed[key] = self._with_rows(module, module_id, index)
                 if len(self._parsed) > PARSED_MODULES:
                     self._parsed.popitem(last=False)
             self._parsed.move_to_end(key)
             return module
+
+    def _with_rows(self, module: Module, module_id: str, index: int) -> Module:
+        """The module with what the report knows of frame ids that do not fit their table."""
+        if module.frames is None:
+            return module
+        own = (each for each in self.report().modules if each.id == module_id)
+        for each in (each for one in own for each in one.renumbered):
+            if each.first <= index <= each.last:
+                return module.with_frames(module.frames.renumbered(each.rows))
+        return module
 
     def computation_text(self, module_id: str, index: int, name: str) -> str:
         """The text of one computation of a dump; `name` without `%`.

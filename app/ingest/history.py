@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.ingest.frame_numbers import with_sound_frames
 from app.ingest.names import FileName
 from app.knowledge.jax_functions import PRIVATE_FUNCTIONS
 from app.model.dump import DumpName, ModuleHistory, PassDump
@@ -65,9 +66,10 @@ def group_texts(
 
 
 def _history(group: _Group, identifier: str, role: Role) -> ModuleHistory:
+    modules = with_sound_frames([text.module for text in group.texts])
     dumps = (
-        PassDump(index, text.name, text.module, text.byte_size, text.from_proto)
-        for index, text in enumerate(group.texts)
+        PassDump(index, text.name, module, text.byte_size, text.from_proto)
+        for index, (text, module) in enumerate(zip(group.texts, modules, strict=True))
     )
     return ModuleHistory(
         id=identifier,

@@ -30,7 +30,13 @@ from app.ingest.protos import (
     Twin,
     stem_of,
 )
-from app.ingest.remarks import no_dump, note_faults, remark_on_folders, remark_on_steps
+from app.ingest.remarks import (
+    no_dump,
+    note_faults,
+    remark_on_folders,
+    remark_on_frames,
+    remark_on_steps,
+)
 from app.ingest.streams import Damage, Peekable
 from app.ingest.target_config import read_target_config
 from app.ingest.text import Text, read_text
@@ -147,6 +153,7 @@ class _Loader:
         modules = tuple(map(self._with_target, group_texts(self._texts, self._side_files)))
         remark_on_folders(self._inventory, self._texts)
         remark_on_steps(self._inventory, modules)
+        remark_on_frames(self._inventory, modules)
         note_faults(self._inventory, modules)
         owners = {file: m.id for m in modules for files in m.files.values() for file in files}
         flags_file = self._flags_file(modules)

@@ -69,6 +69,24 @@ def remark_on_steps(inventory: Inventory, modules: Sequence[ModuleHistory]) -> N
             )
 
 
+def remark_on_frames(inventory: Inventory, modules: Sequence[ModuleHistory]) -> None:
+    """Says of how many texts the frame ids do not fit the table, and from which pass on."""
+    unfit = [
+        dump
+        for module in modules
+        for dump in module.dumps
+        if dump.module.frames is not None and dump.module.frames.numbers is not None
+    ]
+    if unfit:
+        count = len(unfit)
+        texts = "1 text does" if count == 1 else f"{count:,} texts do"
+        inventory.remark(
+            "frame_ids",
+            f"frame ids of {texts} not fit their table, from {show_name(unfit[0].file)} on: XLA "
+            "counted them anew and kept the old table; lines there are inferred or not known",
+        )
+
+
 def note_faults(inventory: Inventory, modules: Sequence[ModuleHistory]) -> None:
     """Notes what does not hold together in the last text of each module."""
     # The last text stands for all: what is wrong in an earlier one is hardly mended by a pass.

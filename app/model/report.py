@@ -149,11 +149,23 @@ class Bend(Struct, frozen=True, kw_only=True):
     after: int
 
 
+class Renumbered(Struct, frozen=True, kw_only=True):
+    """The texts at positions `first` to `last`, whose frame ids do not fit their tables.
+
+    `rows` gives the row of the table that an id means; of one that it does not hold nothing is
+    known.
+    """
+
+    first: int
+    last: int
+    rows: dict[int, int] = msgspec.field(default_factory=dict[int, int])
+
+
 class Module(Struct, frozen=True, kw_only=True):
     """One compiled module: `role` is user, helper (JAX's own) or autotuning.
 
     `sources` tells of its first text and of its last how many instructions have a place in the
-    program; it is empty for autotuning.
+    program; it is empty for autotuning. `renumbered` is empty for nearly all.
     """
 
     id: str
@@ -163,6 +175,7 @@ class Module(Struct, frozen=True, kw_only=True):
     dumps: tuple[Dump, ...] = ()
     bends: tuple[Bend, ...] = ()
     sources: tuple[SourceCoverage, ...] = ()
+    renumbered: tuple[Renumbered, ...] = ()
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,12 @@ from typing import Literal
 
 import msgspec
 
-SourceHow = Literal["stated", "earlier_text", "callees", "loop_body", "operand", "users", "caller"]
+SourceHow = Literal[
+    "stated", "earlier_text", "renumbered", "callees", "loop_body", "operand", "users", "caller"
+]
 """How a place is known: `stated` by the instruction itself, `earlier_text` by the same one before a
-pass dropped it, `callees` by what it runs, `loop_body` by what
+pass dropped it, `renumbered` by the name of its operation in a text before the frame ids no longer
+fitted their table, `callees` by what it runs, `loop_body` by what
 the body of a loop does with the value, `operand` by the value that it hands on, `users` by the
 one line that it is made for, `caller` by what runs the computation that it stands in."""
 

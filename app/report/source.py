@@ -35,6 +35,7 @@ from app.views.source_view import MadeInstruction, SourceText
 HOW_WORDS: Mapping[SourceHow, str] = {
     "stated": "stated",
     "earlier_text": "stated in an earlier text",
+    "renumbered": "inferred: its frame id does not fit the table of its text",
     "callees": "inferred from what it runs",
     "loop_body": "inferred from the body of its loop",
     "operand": "inferred from its operand",

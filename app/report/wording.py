@@ -87,6 +87,7 @@ CONFIDENCE_WORDS: dict[Confidence, str] = {
 # How the line of an instruction that does not state its own is known.
 LINE_ORIGINS: dict[SourceHow, str] = {
     "earlier_text": "line stated in an earlier text",
+    "renumbered": "line inferred: the frame id does not fit the table of its text",
     "callees": "line inferred from what it runs",
     "loop_body": "line inferred from the body of its loop",
     "operand": "line inferred from the value it hands on",

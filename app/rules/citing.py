@@ -6,7 +6,7 @@ Every rule quotes through these functions, so that each claim shows its place in
 from collections.abc import Iterable, Iterator
 
 from app.analysis.python_frames import is_of_compiler, own_frame, own_of, place_of
-from app.analysis.sources import source_of
+from app.analysis.sources import how_told, source_of
 from app.analysis.summaries import how_known
 from app.model.dump import CheckFailure, ModuleHistory, PassDump, PythonFrame
 from app.model.facts import LoopHistory, WhileLoop
@@ -120,6 +120,7 @@ def instruction_culprit(
 ) -> Culprit:
     """The instruction as a culprit; `loop` is the id of the loop in whose body it stands."""
     source = source_of(dump.module, instruction)
+    how = how_told(dump.module, instruction)
     metadata = instruction.metadata
     return Culprit(
         module=history.id,
@@ -130,9 +131,9 @@ def instruction_culprit(
         op_name=metadata.op_name if metadata else None,
         loop=loop,
         source=source,
-        stated=source is not None,
+        stated=how == "stated",
         role=role,
-        source_how=None if source is None else "stated",
+        source_how=how,
     )
 
 

@@ -17,7 +17,7 @@ import msgspec
 from app.analysis.class_suspects import of_opcode
 from app.analysis.opcodes import collective_opcode
 from app.analysis.printed import PrintedInstruction, printed_in, subjects_in, targets_in
-from app.analysis.sources import repaired_source, source_of
+from app.analysis.sources import placed_source, source_of
 from app.analysis.suspects import Place, collectives, instructions, with_target
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Diagnosis, Facts
@@ -205,17 +205,15 @@ def _with_source(
     computation, instruction = at
     loops = facts.loops.get(history.id, ())
     for behind in _values_behind(computation, instruction):
-        repaired = repaired_source(history, dump.index, computation, behind, loops)
-        if repaired is None:
+        placed = placed_source(history, dump.index, computation, behind, loops)
+        if placed is None:
             continue
-        source, position, stated = repaired
         is_own = behind is instruction
-        how: SourceHow = "operand"
-        if is_own:
-            here = "stated" if position == dump.index else "earlier_text"
-            how = here if stated else "callees"
-        stated = stated and (is_own or instruction.opcode.endswith("-done"))
-        return msgspec.structs.replace(culprit, source=source, stated=stated, source_how=how)
+        how: SourceHow = placed.how if is_own else "operand"
+        stated = placed.how in ("stated", "earlier_text") and (
+            is_own or instruction.opcode.endswith("-done")
+        )
+        return msgspec.structs.replace(culprit, source=placed.source, stated=stated, source_how=how)
     parts = (source_of(dump.module, part) for part in _parts_of(computation, instruction))
     source = next(filter(None, parts), None)
     if source is None:
