@@ -387,14 +387,9 @@ class Session:
         names = names_of_history(self._history)
         if len(names) < FEWEST_TEXTS:
             with tempfile.TemporaryDirectory(prefix="hloscope-replay-") as folder:
-                compile_once(
-                    self.tool,
-                    self.subject,
-                    self.subject.flags,
-                    budget=self._budget,
-                    keep=Path(folder),
-                )
-                names = names_in_folder(Path(folder) / "dump")
+                keep, flags = Path(folder), self.subject.flags
+                compile_once(self.tool, self.subject, flags, budget=self._budget, keep=keep)
+                names = names_in_folder(keep / "dump")
         return suspect_passes(self._report.failure, names)
 
 
