@@ -52,6 +52,7 @@ class Interner:
         "_bytes",
         "_computations",
         "_instructions",
+        "_is_first",
         "_texts",
         "between",
         "first",
@@ -64,11 +65,14 @@ class Interner:
     )
 
     named: dict[str, Block]
-    """The last computation of each name."""
+    """The last computation of each name; in a first text, the first."""
     tables: Tables | None
 
     def __init__(self) -> None:
         self.lines: LineReader = LineReader()
+        # Names tell the computations of one text apart: they are looked up by their text only when
+        # there is a second text.
+        self._is_first = True
         # By start and length, by text only where these are equal: to hash each text costs a
         # twentieth of reading a dump.
         self._blocks: dict[tuple[bytes, int], Block | dict[bytes, Block]] = {}
@@ -93,7 +97,25 @@ class Interner:
 
     def keep(self, block: Block) -> Block:
         """Remember a block; gives the one of equal text that was kept before, if any."""
-        self.named[block.computation.name] = block
+        named, name = self.named, block.computation.name
+        if self._is_first:
+            first = named.setdefault(name, block)
+            if first is block:
+                return block
+            self._keep_by_text(first)
+        else:
+            named[name] = block
+        return self._keep_by_text(block)
+
+    def end_first_text(self) -> None:
+        """Know computations and lines by their text from now on, not by name."""
+        if self._is_first:
+            self._is_first = False
+            for block in self.named.values():
+                self._keep_by_text(block)
+        self.lines.end_first_text()
+
+    def _keep_by_text(self, block: Block) -> Block:
         key = block.raw[:_HEAD], block.size
         known = self._blocks.setdefault(key, block)
         if known is block:
@@ -121,6 +143,7 @@ class Interner:
     @property
     def stats(self) -> InternerStats:
         """Counts since the interner was made; texts that raised are left out."""
+        self.end_first_text()
         return InternerStats(
             texts=self._texts,
             bytes=self._bytes,

@@ -98,7 +98,7 @@ class _Reading:
         self.interner = interner
         self.is_first = interner.lines.is_empty
         if not self.is_first:
-            interner.lines.end_first_text()
+            interner.end_first_text()
         self.position = 0
         self.line = 1
         self.marked = 0

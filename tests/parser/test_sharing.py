@@ -113,6 +113,19 @@ def test_a_changed_foot_is_read_as_if_alone(foot: str) -> None:
     assert_alike([text_of(BODY), text_of(BODY, foot=foot), text_of([line(7), *BODY], foot=foot)])
 
 
+def test_computations_of_one_name_in_a_first_text_are_shared_by_their_text() -> None:
+    twice, other = text_of(BODY) + b"\n\n", text_of(BODY[1:]).partition(b"\n\n")[2] + b"\n\n"
+    body = twice.partition(b"\n\n")[2]
+    interner = Interner()
+    module = parse_module(twice + body + other + body, interner=interner)
+    assert told(module) == told(parse_module(twice + body + other + body))
+    entries = [made for made in module.computations if made.name == "main"]
+    assert entries[0] is entries[1] is entries[3] is not entries[2]
+    again = parse_module(other.join((b"HloModule m\n\n", b"")), interner=interner)
+    assert again.computations[1] is entries[2]
+    assert interner.stats.distinct_computations == 4
+
+
 def test_bodies_of_other_names_and_equal_size_are_kept_apart() -> None:
     bodies = [[*BODY[:30], line(90 + number), *BODY[31:]] for number in range(9)]
     interner = assert_alike([text_of(body) for body in (*bodies, *bodies)])
