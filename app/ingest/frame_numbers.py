@@ -7,8 +7,10 @@ texts of one module in order, this finds where that happened by the texts themse
 such text tables that hold only the ids whose meaning the names of the operations leave no doubt of.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
+from app.ingest.frame_pairs import paired_ids
 from hlo_parser import FrameTables, Module
 
 Meanings = dict[str, set[int]]
@@ -28,9 +30,11 @@ class _Reader:
     """Reads the texts of one module from the first to the last."""
 
     def __init__(self) -> None:
-        self._sound: Module | None = None
         self._printed: FrameTables | None = None
         self._mended: FrameTables | None = None
+        # What sound texts with these tables say, as far as it was needed.
+        self._known: Meanings = {}
+        self._sound: Module | None = None
         self._before: Module | None = None
 
     def read(self, module: Module) -> Module:
@@ -40,13 +44,28 @@ class _Reader:
         if frames is None:
             return module
         if frames is not self._printed:
-            self._printed, self._mended = frames, self._going_on(frames)
-        elif self._mended is None and self._sound is not None and _is_renewed(before, module):
-            self._mended = _mended(frames, self._sound, module)
+            self._mended = self._going_on(frames)
+            self._printed, self._known, self._sound = frames, {}, None
+        elif self._mended is None and _is_renewed(before, module):
+            self._mended = self._mend(frames, module)
         if self._mended is not None:
             return module.with_frames(self._mended)
         self._sound = module
         return module
+
+    def _mend(self, frames: FrameTables, module: Module) -> FrameTables | None:
+        """Tables for the ids of `module`; None where nothing speaks against those it has."""
+        found = _meanings(module)
+        # All sound texts of these tables mean the same by an id: the nearest is only read where
+        # what was read for another does not do.
+        if _speak_against(self._known, found) or not self._known:
+            nearest = {} if self._sound is None else _meanings(self._sound)
+            _add(self._known, nearest)
+            if self._sound is not None and _speak_against(self._known, found):
+                paired = paired_ids(self._sound, module)
+                return frames.renumbered(_rows(nearest, found, paired))
+        _add(self._known, found)
+        return None
 
     def _going_on(self, frames: FrameTables) -> FrameTables | None:
         """What becomes of mended tables where a pass has added rows; None for other tables.
@@ -73,20 +92,41 @@ def _is_renewed(before: Module | None, module: Module) -> bool:
     return 2 * same <= len(module.computations)
 
 
-def _mended(frames: FrameTables, sound: Module, module: Module) -> FrameTables | None:
-    """Tables for the ids of `module`; None where nothing speaks against those it has."""
-    before, after = _meanings(sound), _meanings(module)
-    if all(ids & before.get(key, ids) for key, ids in after.items()):
-        return None
+def _speak_against(known: Meanings, found: Meanings) -> bool:
+    """Whether a name that was known has none of the ids that it had."""
+    return not all(ids & known.get(name, ids) for name, ids in found.items())
+
+
+def _rows(known: Meanings, found: Meanings, paired: Mapping[int, set[int]]) -> dict[int, int]:
+    """The row that each id means, where nothing leaves a doubt of it.
+
+    Names come first: an id is the one that all names which have it leave. Where they leave several
+    (one function called at two lines), the pairs of instructions decide, if they gainsay no name
+    and no two ids are of one row.
+    """
     left: dict[int, set[int]] = {}
-    for key, ids in after.items():
-        known = before.get(key)
-        if known is None:
+    for name, ids in found.items():
+        rows = known.get(name)
+        if rows is None:
             continue
         for number in ids:
-            # What stands at several places may each be of any of them.
-            left[number] = left[number] & known if number in left else set(known)
-    return frames.renumbered({number: min(rows) for number, rows in left.items() if len(rows) == 1})
+            # What has one name at several places may each be of any of them.
+            left[number] = left[number] & rows if number in left else set(rows)
+    sure = {number: min(rows) for number, rows in left.items() if len(rows) == 1}
+    if any(row not in paired.get(number, {row}) for number, row in sure.items()):
+        return sure
+    chosen = {
+        number: min(rows)
+        for number, rows in paired.items()
+        if len(rows) == 1 and rows <= left.get(number, set())
+    }
+    taken = Counter({**sure, **chosen}.values())
+    return sure | {number: row for number, row in chosen.items() if taken[row] == 1}
+
+
+def _add(known: Meanings, found: Meanings) -> None:
+    for name, ids in found.items():
+        known.setdefault(name, set()).update(ids)
 
 
 def _meanings(module: Module) -> Meanings:

@@ -97,16 +97,64 @@ def test_later_texts_stay_so_though_names_from_before_are_gone() -> None:
     assert (stretch.first, stretch.last, stretch.rows) == (1, 2, {1: 2, 2: 3, 3: 4})
 
 
-def test_a_name_at_several_lines_has_none() -> None:
-    before = text(("a.1", "sin", 2), ("b.1", "sin", 3), ("c.1", "rng", 4))
-    after = text(("a.0", "sin", 4), ("b.0", "sin", 1), ("c.0", "rng", 3))
-    assert told(history(before, after), 1) == {"a.0": None, "b.0": None, "c.0": (52, "renumbered")}
+def test_of_a_name_at_several_lines_the_order_tells_which() -> None:
+    before = text(("c.1", "rng", 4), ("a.1", "sin", 2), ("b.1", "sin", 3))
+    after = text(("c.0", "rng", 3), ("a.0", "sin", 4), ("b.0", "sin", 1))
+    assert told(history(before, after), 1) == {
+        "c.0": (52, "renumbered"),
+        "a.0": (14, "renumbered"),
+        "b.0": (20, "renumbered"),
+    }
+
+
+def test_where_one_of_them_is_gone_no_line_is_told() -> None:
+    before = text(("c.1", "rng", 4), ("a.1", "sin", 2), ("b.1", "sin", 3))
+    after = text(("c.0", "rng", 3), ("a.0", "sin", 4))
+    assert told(history(before, after), 1) == {"c.0": (52, "renumbered"), "a.0": None}
+
+
+def test_two_ids_for_one_row_are_believed_in_neither() -> None:
+    before = text(("c.1", "rng", 4), ("a.1", "sin", 2), ("b.1", "sin", 2), ("d.1", "sin", 3))
+    after = text(("c.0", "rng", 3), ("a.0", "sin", 1), ("b.0", "sin", 2), ("d.0", "sin", 4))
+    found = told(history(before, after), 1)
+    assert (found["a.0"], found["b.0"], found["d.0"]) == (None, None, (20, "renumbered"))
 
 
 def test_the_same_name_after_the_break_may_be_another_instruction() -> None:
-    before = text(("a.1", "sin", 2), ("b.1", "sin", 3), ("c.1", "rng", 4))
-    after = text(("b.1", "sin", 4), ("a.1", "sin", 1), ("c.0", "rng", 3))
-    assert told(history(before, after), 1)["a.1"] is None
+    before = text(("c.1", "rng", 4), ("a.1", "sin", 2), ("b.1", "sin", 3))
+    after = text(("c.0", "rng", 3), ("b.1", "sin", 4))
+    assert told(history(before, after), 1)["b.1"] is None
+
+
+def test_lines_of_what_is_called_are_paired_by_the_calls() -> None:
+    """Bodies may change places in the text, so the first is not the first any more."""
+
+    def called(first: str, second: str, *frames: int) -> str:
+        line = (
+            '  ROOT %{0} = f32[8]{{0}} negate(%{0}.x), metadata={{op_name="g" stack_frame_id={1}}}'
+        )
+        bodies = {
+            name: f"%{name} ({name}.x: f32[8]) -> f32[8] {{\n"
+            f"  %{name}.x = f32[8]{{0}} parameter(0)\n{line.format(name, frame)}\n}}\n"
+            for name, frame in zip((first, second), frames, strict=False)
+        }
+        whole = text(("c.1", "rng", frames[2]))
+        calls = (
+            f'  %k = f32[8]{{0}} call(%c.1), to_apply=%{first}, metadata={{op_name="one"}}\n'
+            f'  ROOT %l = f32[8]{{0}} call(%k), to_apply=%{second}, metadata={{op_name="two"}}\n'
+        )
+        entry = whole.replace("ROOT %c.1", "%c.1").replace("}\n}\n", "}\n" + calls + "}\n")
+        printed = "\n".join(bodies[name] for name in sorted(bodies))
+        return entry.replace("ENTRY", printed + "\nENTRY")
+
+    found = history(called("a", "b", 2, 3, 4), called("z", "y", 4, 1, 3))
+    module = found.dumps[1].module
+    lines = {
+        name: module.source_of(computation.root)
+        for name in "zy"
+        if (computation := module.get(name)) is not None
+    }
+    assert {name: place and place.line for name, place in lines.items()} == {"z": 14, "y": 20}
 
 
 def test_a_new_table_of_its_own_is_believed() -> None:
