@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 from hlo_parser import grammar, patterns
 from hlo_parser.computation import Computation, Gap
-from hlo_parser.lines import ContextNeeded
+from hlo_parser.lines import ContextNeeded, cut_lines
 from hlo_parser.pieces import decode
-from hlo_parser.possessive import compile_pattern
 from hlo_parser.scan import is_closed_line
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from hlo_parser.lines import LineReader
 
 
-# Twice as fast as str.split with three characters.
-_cut_lines = compile_pattern("\n  ").split
 _usual_head = patterns.usual_head.match
 _LINE = b"\n  "
 _FOOT = b"\n}"
@@ -87,7 +84,7 @@ def read_block(raw: bytes, reader: LineReader, named: Mapping[str, Block]) -> Bl
     known = named.get(head[2])
     if known is not None and known.is_plain and min(known.size, len(raw)) > _WORTH_COMPARING:
         before, after, start, end = _shared_lines(raw, head_end, brace, known)
-    lines = _cut_lines(raw[start:end].decode("utf-8", "backslashreplace"))
+    lines = cut_lines(raw[start:end].decode("utf-8", "backslashreplace"))
     del lines[0]
     found = reader.read_lines(lines)
     gaps = [] if all(found) else _read_odd(lines, found, reader)
@@ -244,7 +241,7 @@ def _read_odd(
 
 
 def _gap(number: int, line: str, reason: str) -> Gap:
-    """A line that was not understood, without the two blanks that `_cut_lines` took."""
+    """A line that was not understood, without the two blanks that `cut_lines` took."""
     shown = line.strip()
     column = 3 + line.index(shown)
     return Gap(number, column, number, column + len(shown), shown[:200], reason)
