@@ -92,7 +92,11 @@ def renumbered_texts(history: ModuleHistory) -> tuple[Renumbered, ...]:
         positions = list(stretch)
         if frames is not None and frames.numbers is not None:
             found.append(
-                Renumbered(first=positions[0], last=positions[-1], rows=dict(frames.numbers))
+                Renumbered(
+                    first=positions[0],
+                    last=positions[-1],
+                    rows=tuple(sorted(frames.numbers.items())),
+                )
             )
     return tuple(found)
 

@@ -282,7 +282,7 @@ class Bundle:
         own = (each for each in self.report().modules if each.id == module_id)
         for each in (each for one in own for each in one.renumbered):
             if each.first <= index <= each.last:
-                return module.with_frames(module.frames.renumbered(each.rows))
+                return module.with_frames(module.frames.renumbered(dict(each.rows)))
         return module
 
     def computation_text(self, module_id: str, index: int, name: str) -> str:

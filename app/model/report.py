@@ -152,13 +152,12 @@ class Bend(Struct, frozen=True, kw_only=True):
 class Renumbered(Struct, frozen=True, kw_only=True):
     """The texts at positions `first` to `last`, whose frame ids do not fit their tables.
 
-    `rows` gives the row of the table that an id means; of one that it does not hold nothing is
-    known.
+    `rows` holds ids, each with the row of the table that it means; of others nothing is known.
     """
 
     first: int
     last: int
-    rows: dict[int, int] = msgspec.field(default_factory=dict[int, int])
+    rows: tuple[tuple[int, int], ...] = ()
 
 
 class Module(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ from app.report.views import ViewLink, address_of, view_links
 from app.report.wording import counted, legible, numbered_pass
 from app.views.graph_view import GraphEdge, GraphNode, GraphView, NodeKind, NodeState
 from app.views.layered import BOX_HEIGHT
-from app.views.search import SearchResult
+from app.views.neighbourhood import Node
+from app.views.search import Hit, SearchResult
 
 MAX_OPENED = 50
 _MAX_HITS = 60
@@ -260,7 +261,8 @@ def _step(place: GraphPlace, step: int) -> str:
 def _box(place: GraphPlace, drawn: GraphNode, module: int) -> BoxView:
     node = drawn.node
     hidden = node.hidden_operands + node.hidden_users
-    parts = (f"{node.name} = {node.shape} {node.opcode}", node.op_name, node.source, drawn.state)
+    line = _line_told(node)
+    parts = (f"{node.name} = {node.shape} {node.opcode}", node.op_name, line, drawn.state)
     can_open = hidden and len(place.opened) < MAX_OPENED
     return BoxView(
         x=drawn.x,
@@ -281,7 +283,7 @@ def _box(place: GraphPlace, drawn: GraphNode, module: int) -> BoxView:
         here=node.name == place.instruction,
         more=f"+{hidden:,}" if can_open else "",
         more_href=place.href(open=(*place.opened, node.name)) if can_open else "",
-        place=legible(node.source or ""),
+        place=legible(line),
         op_name=legible(node.op_name or ""),
         text_href=f"{place.report}#text/{module}/{place.text}/{node.line}",
         calls=tuple(
@@ -289,6 +291,12 @@ def _box(place: GraphPlace, drawn: GraphNode, module: int) -> BoxView:
             for name in node.calls
         ),
     )
+
+
+def _line_told(found: Node | Hit) -> str:
+    """The line, and that the instruction does not state it where it does not."""
+    inferred = " (inferred)" if found.source_how == "renumbered" else ""
+    return f"{found.source}{inferred}" if found.source else ""
 
 
 def _line(drawn: GraphEdge, at: Mapping[str, int]) -> LineView:
@@ -307,7 +315,7 @@ def _hits(place: GraphPlace, found: SearchResult | None) -> tuple[HitView, ...]:
         HitView(
             name=legible(hit.instruction),
             detail=legible(
-                " · ".join(part for part in (hit.opcode, hit.computation, hit.source) if part)
+                " · ".join(part for part in (hit.opcode, hit.computation, _line_told(hit)) if part)
             ),
             href=place.href(computation=hit.computation, instruction=hit.instruction, open=()),
         )

@@ -1,7 +1,9 @@
 """One instruction in full: its text and parts, its neighbours, and the stack that traced it."""
 
+from app.analysis.sources import how_told
 from app.errors import NotFound
 from app.model.report import Frame, Source, Struct
+from app.model.source import SourceHow
 from app.views.cut import shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module, SourceLocation
 
@@ -58,6 +60,7 @@ class InstructionView(Struct, frozen=True, kw_only=True):
     attributes: dict[str, str]
     op_name: str | None = None
     source: Source | None = None
+    source_how: SourceHow | None = None
 
 
 def instruction_view(module: Module, computation: str, instruction: str) -> InstructionView:
@@ -104,6 +107,7 @@ def instruction_view(module: Module, computation: str, instruction: str) -> Inst
         },
         op_name=_value(metadata.op_name) if metadata and metadata.op_name else None,
         source=source_from_location(module.source_of(item)),
+        source_how=how_told(module, item),
     )
 
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from app.analysis.opcodes import collective_opcode
+from app.analysis.sources import how_told
 from app.errors import NotFound
 from app.model.report import Struct
+from app.model.source import SourceHow
 from app.views.cut import Cut, shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module
 
@@ -35,6 +37,7 @@ class Node(Struct, frozen=True, kw_only=True):
     is_root: bool = False
     op_name: str | None = None
     source: str | None = None
+    source_how: SourceHow | None = None
     calls: tuple[str, ...] = ()
     hidden_operands: int = 0
     hidden_users: int = 0
@@ -238,6 +241,7 @@ def _node(
         is_root=item.is_root,
         op_name=_short(op_name) if op_name else None,
         source=None if location is None else _short(f"{location.file}:{location.line}"),
+        source_how=how_told(module, item),
         calls=tuple(shown_name(called.name) for _, called in module.callees(item)[:20]),
         hidden_operands=sum(name not in nodes for name in links.before(item)),
         hidden_users=sum(name not in nodes for name in links.after(item)),

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from app.analysis.sources import how_told
 from app.errors import UsageError
 from app.model.report import Struct
+from app.model.source import SourceHow
 from app.views.cut import Cut, shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module, SourceLocation
 
@@ -27,6 +29,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     text: str
     op_name: str | None = None
     source: str | None = None
+    source_how: SourceHow | None = None
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -138,4 +141,5 @@ def _hit(
         source=None
         if location is None
         else shown_text(f"{location.file}:{location.line}", MAX_TEXT_CHARACTERS)[0],
+        source_how=how_told(module, instruction),
     )

@@ -5,11 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from app.bundle import Bundle, BundleDump, reader, write_bundle, writer
 from app.bundle.layout import FRAME_BYTES, PIECE_BYTES
 from app.errors import LimitExceeded, NotFound
 from app.model.codec import report_to_json
+from app.model.report import Renumbered
+from app.views.instruction import instruction_view
 from bundle.contents import contents_of, module_text, report_of, texts_of_archive
 from samples import Sample, load_samples
 
@@ -198,3 +201,29 @@ def test_threads_share_one_bundle(tmp_path: Path) -> None:
         ]
         roots = pool.map(lambda n: bundle.parse(ID, n).entry.root.name, numbers)
         assert list(roots) == [f"r.{n}" for n in numbers]
+
+
+def test_frame_ids_that_fit_no_table_stay_so(tmp_path: Path) -> None:
+    tables = (
+        '\n\nFileNames\n1 "train.py"\n\nFunctionNames\n1 "step"\n\nFileLocations\n'
+        "1 {file_name_id=1 function_name_id=1 line=14 end_line=14 column=0 end_column=0}\n"
+        "2 {file_name_id=1 function_name_id=1 line=52 end_line=52 column=0 end_column=0}\n\n"
+        "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
+        "2 {file_location_id=2 parent_frame_id=1}\n\n\n"
+    )
+    text = (
+        f"HloModule jit_f{tables}ENTRY %main (x: f32[]) -> f32[] {{\n  %x = f32[] parameter(0)\n"
+        '  ROOT %r = f32[] sine(%x), metadata={op_name="sin" stack_frame_id=1}\n}\n'
+    )
+    contents = contents_of({ID: [text, text]})
+    report = report_of(contents)
+    (module,) = report.modules
+    unfit = Renumbered(first=1, last=1, rows=((1, 2),))
+    told = structs.replace(report, modules=(structs.replace(module, renumbered=(unfit,)),))
+    write_bundle(tmp_path / "b.hlob", told, contents)
+    with Bundle.open(tmp_path / "b.hlob") as bundle:
+        lines = [instruction_view(bundle.parse(ID, n), "main", "r") for n in (0, 1)]
+    assert [(each.source and each.source.line, each.source_how) for each in lines] == [
+        (14, "stated"),
+        (52, "renumbered"),
+    ]

@@ -94,7 +94,7 @@ def test_later_texts_stay_so_though_names_from_before_are_gone() -> None:
     found = history(SOUND, ANEW, text(("z", "new", 3), ("y", "other", 4)))
     assert told(found, 2) == {"z": (52, "renumbered"), "y": None}
     (stretch,) = renumbered_texts(found)
-    assert (stretch.first, stretch.last, stretch.rows) == (1, 2, {1: 2, 2: 3, 3: 4})
+    assert (stretch.first, stretch.last, stretch.rows) == (1, 2, ((1, 2), (2, 3), (3, 4)))
 
 
 def test_of_a_name_at_several_lines_the_order_tells_which() -> None:
