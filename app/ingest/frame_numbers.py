@@ -43,7 +43,7 @@ class _Reader:
         self._before = module
         if frames is None:
             return module
-        if frames is not self._printed:
+        if not _is_same(frames, self._printed):
             self._mended = self._going_on(frames)
             self._printed, self._known, self._sound = frames, {}, None
         elif self._mended is None and _is_renewed(before, module):
@@ -78,6 +78,13 @@ class _Reader:
             return None
         added = range(len(printed) + 1, len(frames) + 1)
         return frames.renumbered({**numbers, **{number: number for number in added}})
+
+
+def _is_same(frames: FrameTables, before: FrameTables | None) -> bool:
+    """Whether two texts have equal tables, be they shared or not."""
+    if frames is before or before is None:
+        return frames is before
+    return len(frames) == len(before) and frames.extends(before)
 
 
 def _is_renewed(before: Module | None, module: Module) -> bool:

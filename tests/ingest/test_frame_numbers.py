@@ -43,12 +43,12 @@ def text(*operations: tuple[str, str, int], lines: Sequence[int] = LINES) -> str
     )
 
 
-def history(*texts: str) -> ModuleHistory:
+def history(*texts: str, shared: bool = True) -> ModuleHistory:
     interner = Interner()
     parsed = [
         ParsedText(
             read_file_name(f"module_0001.jit_f.{n:04}.p.after_a.before_b.txt").name,
-            parse_module(each.encode(), interner=interner),
+            parse_module(each.encode(), interner=interner if shared else Interner()),
             len(each),
         )
         for n, each in enumerate(texts)
@@ -88,6 +88,10 @@ def test_ids_counted_anew_over_an_old_table_tell_the_lines_from_before() -> None
         "b.0": (20, "renumbered"),
         "c.0": (52, "renumbered"),
     }
+
+
+def test_equal_tables_need_not_be_one_object() -> None:
+    assert told(history(SOUND, ANEW, shared=False), 1)["c.0"] == (52, "renumbered")
 
 
 def test_later_texts_stay_so_though_names_from_before_are_gone() -> None:
