@@ -223,13 +223,20 @@ class Module:
         return None
 
     def source_of(self, instruction: Instruction) -> SourceLocation | None:
-        """Where the instruction stands in the user's program: frame table, else inline place."""
+        """Where the instruction stands in the user's program: frame table, else inline place.
+
+        Where the two differ the inline one holds: protos of 0.6 to 0.8 have both, and after
+        `shardy-xla` ids that do not fit their table.
+        """
         metadata = instruction.metadata
         if metadata is None:
             return None
         if self.frames is not None and metadata.stack_frame_id:
             location = self.frames.location(metadata.stack_frame_id)
-            if location is not None:
+            if location is not None and (
+                metadata.source_file is None
+                or (metadata.source_file, metadata.source_line) == (location.file, location.line)
+            ):
                 return location
         if metadata.source_file is None:
             return None

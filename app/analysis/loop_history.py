@@ -23,7 +23,7 @@ from app.analysis.loop_matching import (
 )
 from app.analysis.loops import LoopFinder, PlacedLoop
 from app.analysis.passes import changed_by, speaks_for, takes_part
-from app.analysis.sources import is_renumbered, op_name_of, source_from_callees, source_of
+from app.analysis.sources import how_told, op_name_of, source_from_callees, source_of
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, TrackedEvent, WhileLoop
 from app.model.report import Source
@@ -244,7 +244,7 @@ class _Follower:
             track.trips = loop.trip_count
         if track.source_from is None:
             stated = source_of(module, loop.instruction)
-            if stated is not None and not is_renumbered(module):
+            if stated is not None and how_told(module, loop.instruction) == "stated":
                 track.source, track.source_from = stated, position
         metadata = loop.instruction.metadata
         if metadata is not None and metadata.op_name:

@@ -106,7 +106,8 @@ def how_told(module: Module, instruction: Instruction) -> SourceHow | None:
     source = module.source_of(instruction)
     if source is None:
         return None
-    return "renumbered" if source.frames and is_renumbered(module) else "stated"
+    is_inline = instruction.metadata is not None and instruction.metadata.source_file is not None
+    return "renumbered" if is_renumbered(module) and not is_inline else "stated"
 
 
 def repaired_source(

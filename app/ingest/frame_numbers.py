@@ -1,10 +1,11 @@
 """Frame ids that do not belong to the table of their text, and what can be known of them.
 
-From jaxlib 0.8.2 to 0.8.3 the pass `shardy-xla` puts computations with newly counted frame ids into
-a module and leaves the module its old tables (xla/service/spmd/shardy/shardy_xla_pass.cc,
-createFromProtoAndReplaceComputations): each id then names a line, and mostly a wrong one. Given the
-texts of one module in order, this finds where that happened by the texts themselves, and gives each
-such text tables that hold only the ids whose meaning the names of the operations leave no doubt of.
+Up to jaxlib 0.8.3 the pass `shardy-xla` puts computations with newly counted frame ids into a module
+and leaves the module its old tables (xla/service/spmd/shardy/shardy_xla_pass.cc,
+createFromProtoAndReplaceComputations): each id then names a line, and mostly a wrong one. Texts
+have tables since 0.8.2, protos before. Given the texts of one module in order, this finds where
+that happened by the texts themselves, and gives each such text tables that hold only the ids whose
+meaning the names of the operations and their order leave no doubt of.
 """
 
 from collections import Counter

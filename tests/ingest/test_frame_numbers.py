@@ -94,6 +94,17 @@ def test_equal_tables_need_not_be_one_object() -> None:
     assert told(history(SOUND, ANEW, shared=False), 1)["c.0"] == (52, "renumbered")
 
 
+def test_a_line_that_stands_beside_the_id_is_stated() -> None:
+    inline = 'source_file="train.py" source_line=52 stack_frame_id=3'
+    after = ANEW.replace("stack_frame_id=3", inline)
+    assert told(history(SOUND, after), 1) == {
+        "a.0": (14, "renumbered"),
+        "b.0": (20, "renumbered"),
+        "c.0": (52, "stated"),
+    }
+    assert told(history(after), 0)["c.0"] == (52, "stated")
+
+
 def test_later_texts_stay_so_though_names_from_before_are_gone() -> None:
     found = history(SOUND, ANEW, text(("z", "new", 3), ("y", "other", 4)))
     assert told(found, 2) == {"z": (52, "renumbered"), "y": None}
