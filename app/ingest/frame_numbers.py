@@ -1,6 +1,6 @@
 """Frame ids that do not belong to the table of their text, and what can be known of them.
 
-Up to jaxlib 0.8.3 the pass `shardy-xla` puts computations with newly counted frame ids into a module
+Up to jaxlib 0.8.3 the pass `shardy-xla` puts computations with newly counted frame ids in a module
 and leaves the module its old tables (xla/service/spmd/shardy/shardy_xla_pass.cc,
 createFromProtoAndReplaceComputations): each id then names a line, and mostly a wrong one. Texts
 have tables since 0.8.2, protos before. Given the texts of one module in order, this finds where
