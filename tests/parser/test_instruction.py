@@ -6,8 +6,8 @@ import pytest
 
 from hlo_parser import Callee, Instruction, parse_module
 from hlo_parser.instruction import AttributeList
-from hlo_parser.value_pool import ValuePool
 from hlo_parser.patterns import plain_attribute_list
+from hlo_parser.value_pool import ValuePool
 from hlo_parser.values import metadata_from_text
 
 
