@@ -38,17 +38,17 @@ _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modu
 _SPEAKER = re.compile(r"(?:^|: )(?P<pass>[a-z]\w{1,40}(?:-\w{1,40}){1,8}): ")
 _SPEAKS_WITHIN = 200
 _ANONYMOUS = "(anonymous namespace)::"
-# Where a value lies, if not in a memory of the device's own.
-_SPACE = re.compile(r"\bS\((?:5|\d{2,5})\)")
+# Where a value of the host's lies.
+_SPACE = re.compile(r"\bS\(5\)")
 _NOT_COMPILED = "while compiling %"
 _FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
 # A signature of a check is its place and its condition.
 _CHECKED = re.compile(
     r"Check failed|RET_CHECK|CHECK failure|^[\w./+\-]{1,200}\.(?:cc|h):\d{1,9}:? "
 )
-# Signs of code that many passes share, and what only a pass says that was at work.
 # What a library says, whoever used it.
 _OF_ANY_USER = frozenset({"llvm", "driver"})
+# Signs of code that many passes share, and what only a pass says that was at work.
 _OF_SHARED_CODE = frozenset({"core", "pass-check"})
 _SAID_BY_PASSES = frozenset({"host-compute"})
 # Ends of an operation that was slow; what it was stands in an earlier line.
@@ -219,8 +219,11 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
         or topic_of(failure, text)
     )
     if sign is None:
-        return None
+        return _of_space(failure)
     found = _diagnosis(sign, failure=failure)
+    if failure.kind == "signal" and found.strength == "stated" and not _says(sign, words[0]):
+        # Below a bare death stands what somebody or something remarked on it.
+        return replace(found, strength="pointed")
     if failure.kind == "python" and not is_own:
         if sign.class_ in _OF_OTHERS_TOO:
             return replace(found, strength="pointed")
@@ -228,6 +231,24 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
             # What the user's own code or a library of his raises names things of XLA at times.
             return replace(found, strength="guessed")
     return found
+
+
+def _says(sign: FailureSign, text: str) -> bool:
+    """Whether the first line of a message has the words of a sign, or needs none for it."""
+    return sign.on == "state" or sign.words.search(text.partition("\n")[0]) is not None
+
+
+def _of_space(failure: CheckFailure) -> Diagnosis | None:
+    """What an instruction that did not compile points to by the memory of its values."""
+    if _NOT_COMPILED not in failure.text:
+        return None
+    spaces = [
+        space[0]
+        for printed in _PRINTED.finditer(failure.text)
+        if (space := _SPACE.search(printed[0]))
+    ]
+    sign = _first(failure_signs("says"), spaces)
+    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
 
 def _of_signal(
@@ -357,15 +378,8 @@ def _text(line: PipelinerMove) -> str:
 
 
 def _unprinted(text: str) -> str:
-    """The text without printed instructions; of one that did not compile its memory space stays."""
-    if _NOT_COMPILED not in text:
-        return _PRINTED.sub("%", text)
-    return _PRINTED.sub(_space_of, text)
-
-
-def _space_of(printed: re.Match[str]) -> str:
-    space = _SPACE.search(printed[0])
-    return f"% {space[0]}" if space else "%"
+    """The text without printed instructions."""
+    return _PRINTED.sub("%", text)
 
 
 def _said(line: PipelinerMove) -> FailureSign | None:

@@ -134,6 +134,48 @@ def test_only_memory_of_the_host_is_offloaded_to() -> None:
     assert found.class_ == "fusion"
 
 
+@pytest.mark.parametrize("space", ["S(1)", "S(10)", "S(99)", "S(12345)"])
+def test_a_number_that_is_not_the_host_s_is_no_memory_of_the_host(space: str) -> None:
+    check = f"layout_assignment.cc:742] Check failed: a == b (f32[2]{{0:{space}}} vs. f32[2]{{0}})"
+    (found,) = diagnose(read_log(f"F0718 09:12:03.123456 24654 {check}\n", name="run.log"))
+    assert (found.class_, found.strength) == ("layout", "pointed")
+    raised = f"{RAISED}ValueError: group {space} is empty\n"
+    assert diagnose(read_log(raised, name="run.log")) == ()
+
+
+def test_memory_of_the_host_that_what_did_not_compile_reads_is_only_pointed_to() -> None:
+    def found(said: str, space: int = 5) -> list[tuple[str, str]]:
+        text = (
+            f"jax.errors.JaxRuntimeError: INTERNAL: {said}, while compiling %fusion.3 = f32[8]{{0}}"
+            f" fusion(f32[8]{{0:S({space})}} %p), kind=kLoop\n"
+        )
+        return [(d.class_, d.strength) for d in diagnose(read_log(text, name="run.log"))]
+
+    assert found("Failed to legalize operation") == [("host-offload", "pointed")]
+    assert found("Failed to legalize operation", 1) == []
+    assert found("No layouts known") == [("layout", "guessed")]
+    copied = "Performing sub-chunk copy is not supported in async dynamic slice"
+    assert found(copied, 1) == [("host-offload", "stated")]
+
+
+def test_what_is_remarked_below_a_bare_death_is_only_pointed_to() -> None:
+    def found(text: str) -> list[tuple[str, str]]:
+        return [(d.class_, d.strength) for d in diagnose(read_log(text, name="run.log"))]
+
+    remark = "the run uses float-normalization and layout-assignment by default\n"
+    assert found(f"Segmentation fault (core dumped)\n{remark}") == [("layout", "pointed")]
+    memory = "terminate called after throwing an instance of 'std::bad_alloc'\n"
+    assert found(memory) == [("oom-buffers", "stated")]
+
+
+def test_a_host_of_a_device_is_a_machine() -> None:
+    header = "E0718 09:12:03.123456 24654 pool.cc:31] "
+    away = f"{header}INTERNAL: cannot reach device_host 10.0.0.2\n"
+    assert diagnose(read_log(away, name="run.log")) == ()
+    raised = "NotImplementedError: scan within compute_on('device_host') is not supported\n"
+    assert diagnose(read_log(raised, name="run.log"))[0].class_ == "host-offload"
+
+
 def test_a_warning_long_before_a_death_states_nothing() -> None:
     died = STEPS + "Fatal Python error: Segmentation fault\n"
     header = "W0718 09:12:03.123456 24654 "
