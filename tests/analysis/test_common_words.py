@@ -51,6 +51,8 @@ STEPS = "".join(f"step {number} loss 1.5\n" for number in range(120))
         "ValueError: dynamic shape not supported",
         "FloatingPointError: overflow encountered in multiply",
         "RuntimeError: command buffer missing",
+        "RuntimeError: needs CuDNN 9",
+        "ValueError: model has more parameters (12) than supported",
         "ImportError: cannot import name 'cudnn' from 'torch.backends'",
         "ModuleNotFoundError: No module named 'libtpu'",
         "ImportError: libnvJitLink.so.12: undefined symbol",
