@@ -1,7 +1,7 @@
 """Several failures of one log: which are one, which follow from another, and whom they name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.ingest.log_shapes import is_stuck_warning
@@ -25,7 +25,8 @@ def fold(failures: Sequence[CheckFailure], *, unstuck_at: int = 0) -> tuple[Chec
         if failure.line_number < unstuck_at and is_stuck_warning(failure):
             continue
         keys = _identities(failure)
-        same = next((places[key] for key in keys if key in places), None)
+        known = (places[key] for key in keys if key in places)
+        same = next((place for place in known if not _is_elsewhere(kept[place], failure)), None)
         if same is None:
             same = len(kept)
             kept.append(failure)
@@ -49,6 +50,20 @@ def in_earnest(failures: Sequence[CheckFailure], *, lines: int) -> list[CheckFai
     return [f for f in failures if lines - f.line_number < _GOES_ON or not _is_remark(f)]
 
 
+def not_heeded(
+    name: str, stated: Sequence[CheckFailure], earnest: Sequence[CheckFailure]
+) -> Iterator[str]:
+    """Says of the log called `name` what was stated but not taken in earnest, and where."""
+    lines = {failure.line_number for failure in earnest}
+    remarks = [failure for failure in stated if failure.line_number not in lines]
+    if remarks:
+        more = f", as are {len(remarks) - 1:,} more" if len(remarks) > 1 else ""
+        yield (
+            f"log_not_heeded: line {remarks[0].line_number:,} of {name} may tell of a death, but "
+            f"the log goes on; it is taken for a remark{more}"
+        )
+
+
 def _is_remark(failure: CheckFailure) -> bool:
     if failure.stack or failure.frames or failure.file:
         return False
@@ -65,6 +80,16 @@ def _precedence(failure: CheckFailure) -> int:
     if _PEER_GONE.search(failure.text, 0, 1000):
         return 3
     return {"python": 1, "rendezvous": 2}.get(failure.kind, 0)
+
+
+def _is_elsewhere(first: CheckFailure, second: CheckFailure) -> bool:
+    """Whether one condition failed at two lines of a file, as it does in two releases."""
+    return (
+        first.condition is not None
+        and first.file == second.file
+        and None not in (first.line, second.line)
+        and first.line != second.line
+    )
 
 
 def _identities(failure: CheckFailure) -> list[tuple[object, ...]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app import knowledge
-from app.ingest.failures import fold, in_earnest, names_in
+from app.ingest.failures import fold, in_earnest, names_in, not_heeded
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
 from app.ingest.log_frames import (
     TIME_IS_UP,
@@ -163,7 +163,8 @@ class MessageReader:
         for message in found.alone.last:
             self._judge(message)
         stated = sorted(found.failures.all(), key=lambda failure: failure.line_number)
-        failures = fold(in_earnest(stated, lines=lines), unstuck_at=found.unstuck_at)
+        earnest = in_earnest(stated, lines=lines)
+        failures = fold(earnest, unstuck_at=found.unstuck_at)
         told = [*found.warnings.all(), *found.verbose.all()]
         return LogFacts(
             failures=failures,
@@ -176,8 +177,9 @@ class MessageReader:
             lines=lines,
             names=names_in(failures),
             byte_size=byte_size,
-            remarks=tuple(
-                left_out(
+            remarks=(
+                *not_heeded(self._name, stated, earnest),
+                *left_out(
                     self._name,
                     repeats=repeats,
                     alone=found.alone.dropped,
@@ -186,7 +188,7 @@ class MessageReader:
                         "warnings": found.warnings.dropped,
                         "lines of passes": found.verbose.dropped + found.passes.dropped,
                     },
-                )
+                ),
             ),
             stacks=tuple(found.stacks),
         )

@@ -52,7 +52,7 @@ def check(facts: Facts) -> Iterable[Finding]:
         class_=RULE.class_,
         severity="warning",
         confidence="likely",
-        title=f"The log is not of the run that wrote the dump: jaxlib {printed} against {wrote}",
+        title=f"The log seems to be of another run than the dump: jaxlib {printed} against {wrote}",
         message=f"Of the log: {first.tells}. Of the dump: {of_dump.how}.",
         evidence=tuple(log_evidence(failure) for failure, _ in checks[:_MOST_CITED]),
         workarounds=(

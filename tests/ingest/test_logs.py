@@ -345,7 +345,9 @@ STEPS = "".join(f"step {number} loss 1.5\n" for number in range(60))
 
 @pytest.mark.parametrize("remark", ["Check failed: user quota", "Aborted"])
 def test_a_remark_amid_a_log_that_goes_on_is_no_failure(remark: str) -> None:
-    assert read_log(f"{STEPS}{remark}\n{STEPS}", name="run.log").failures == ()
+    facts = read_log(f"{STEPS}{remark}\n{STEPS}", name="run.log")
+    assert facts.failures == ()
+    assert [told for told in facts.remarks if told.startswith("log_not_heeded: line 61 of run.log")]
     assert read_log(f"{STEPS}{remark}\n", name="run.log").failures != ()
 
 
