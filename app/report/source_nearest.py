@@ -32,7 +32,7 @@ NOTHING_MISSING = Nearest("")
 
 def nearest_of(file: str, line: int, known: Collection[Line]) -> Nearest:
     """What stands for `file` and `line` ("" and 0 for none asked for) among the `known` lines."""
-    files = tuple(dict.fromkeys(each for each, _ in known))
+    files = tuple(sorted({each for each, _ in known}))
     if not file or not files:
         return Nearest(file)
     if file not in files:
@@ -50,7 +50,8 @@ def nearest_of(file: str, line: int, known: Collection[Line]) -> Nearest:
 def _missing(file: str, files: tuple[str, ...], shown: str) -> str:
     what = f"The report knows no instruction that states a line of {_short(file)}."
     where = f", of {len(files):,} files the nearest by name" if len(files) > 1 else ""
-    return f"{what} Shown is {_short(file_name(shown))}{where}."
+    name = shown if file_name(shown) == file_name(file) else file_name(shown)
+    return f"{what} Shown is {_short(name)}{where}."
 
 
 def _nearest_file(asked: str, files: tuple[str, ...]) -> str:

@@ -26,6 +26,7 @@ KNOWN = ((TRAIN, 7), (TRAIN, 12), (MODEL, 3))
         ("/elsewhere/model.py", 3, MODEL, 0),
         ("modul.py", 0, MODEL, 0),
         ("\u202e<script>", 0, TRAIN, 0),
+        ("train.py", 7, TRAIN, 0),
     ],
 )
 def test_the_nearest_is_found(file: str, line: int, shown: str, nearest: int) -> None:
@@ -44,6 +45,17 @@ def test_what_was_not_found_is_said() -> None:
         "The report knows no instruction that states line 1,000 of train.py."
     )
     assert nearest_of("any.py", 4, ()) == Nearest("any.py")
+    assert nearest_of("train.py", 4, KNOWN).missing.startswith(
+        f"The report knows no instruction that states a line of train.py. Shown is {TRAIN}, of 2"
+    )
+
+
+def test_which_of_equals_is_shown_is_no_matter_of_order() -> None:
+    known = [(f"/p{number}/train.py", 1) for number in range(40)]
+    asked = ("train.py", "other")
+    assert [nearest_of(file, 1, known) for file in asked] == [
+        nearest_of(file, 1, known[::-1]) for file in asked
+    ]
 
 
 def test_long_names_of_many_files_are_held_against_each_other_in_no_time() -> None:
