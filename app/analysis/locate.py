@@ -46,6 +46,8 @@ _RUNS = re.compile(r"\bxla::(?:\w+::)*(?P<class>[A-Z]\w+)::Run(?:Impl|OnModule|O
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HYPHENED = re.compile(r"(?<![\w\-%./=])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w\-]|\.\w)")
 _WORD = re.compile(r"[\w.$@]*\w")
+# How XLA names the module that it complains of, or prints it.
+_OF_MODULE = re.compile(r"\bHLO module: (?P<name>[\w.\-]*\w)|\bHloModule (?P<printed>[\w.\-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,9 @@ def failing_module(
     is_elsewhere = _is_of_the_run(cause) or cause.signature == _KILLED or died_outside_jax(cause)
     if not own or is_elsewhere:
         return None, ""
+    absent = _named_and_absent(cause, own)
+    if absent:
+        return None, f"the message is about module {absent}, which the dump does not hold"
     calling = _calling_what_is_named(cause, own)
     if calling is not None:
         return calling, f"module {calling.id} alone calls the target that the message names"
@@ -125,6 +130,14 @@ def failing_module(
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
     return None, _ALL_COMPILED
+
+
+def _named_and_absent(cause: CheckFailure, modules: Sequence[ModuleHistory]) -> str:
+    """The module that the message names, where none of that name was dumped; else ""."""
+    named = [found["name"] or found["printed"] for found in _OF_MODULE.finditer(cause.text)]
+    known = {module.name.partition(".")[0].removesuffix(_COPY) for module in modules}
+    absent = [name for name in named if name.partition(".")[0].removesuffix(_COPY) not in known]
+    return absent[0] if absent and len(absent) == len(named) else ""
 
 
 def _copy_of(module: ModuleHistory, modules: Sequence[ModuleHistory]) -> ModuleHistory:
