@@ -15,8 +15,9 @@ from app.ingest.log_shapes import STATUS_CODES
 from app.knowledge import failure_signs
 from app.model.dump import CheckFailure, PipelinerMove
 
+_STATUS = re.compile(rf"\b(?:{'|'.join(STATUS_CODES)}): ")
 _MARK = re.compile(
-    rf"\b(?:{'|'.join(STATUS_CODES)}): |\b(?:Xla|Jax)RuntimeError\b|Check failed: "
+    r"\b(?:Xla|Jax)RuntimeError\b|Check failed: "
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
     r"|\bjax(?:lib)?\.(?:_src|_jax|errors|experimental|interpreters|xla_extension)\b"
     r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR(?:Error)?\b|\bLLVM ERROR\b|\bloc\(\""
@@ -37,6 +38,11 @@ _BEFORE = 24
 
 def bears_a_mark(text: str) -> bool:
     """Whether a text has words that only XLA, JAX or what they are built on write."""
+    return _STATUS.search(text) is not None or bears_more_than_a_status(text)
+
+
+def bears_more_than_a_status(text: str) -> bool:
+    """As `bears_a_mark`, but for the codes of a status, which gRPC and others write, too."""
     return _MARK.search(text) is not None
 
 

@@ -8,6 +8,7 @@ what other programs say by the same words has no topic.
 
 import re
 
+from app.analysis.own_words import bears_more_than_a_status
 from app.analysis.python_frames import is_of_compiler
 from app.knowledge import (
     FailureSign,
@@ -46,7 +47,7 @@ def topic_of(failure: CheckFailure, text: str) -> FailureSign | None:
     """The row for what a status of XLA is about; `text` is its message without printed HLO."""
     if failure.kind != "status" or (failure.status or "INTERNAL") not in _STATUSES:
         return None
-    if _is_raised_by_others(failure):
+    if _is_raised_by_others(failure) or _is_of_anybody(failure):
         return None
     words = _ADDED.sub("", text)[:_CHARACTERS]
     return next((sign for sign in failure_signs("topic") if sign.words.search(words)), None)
@@ -62,6 +63,12 @@ def _is_raised_by_others(failure: CheckFailure) -> bool:
     ):
         return False
     return failure.exception is not None and not is_of_compiler(failure.frames[0])
+
+
+def _is_of_anybody(failure: CheckFailure) -> bool:
+    """Whether a bare status stands amid a log that goes on: any service may have answered so."""
+    told_by = (failure.file, failure.exception, failure.frames, failure.stack, failure.context)
+    return failure.goes_on and not any(told_by) and not bears_more_than_a_status(failure.text)
 
 
 def is_file_of_xla(failure: CheckFailure, stem: str) -> bool:

@@ -47,7 +47,11 @@ def in_earnest(failures: Sequence[CheckFailure], *, lines: int) -> list[CheckFai
     check it was that failed. `Killed` is a shell's, of a process that the kernel ended: whoever
     started it may have gone on.
     """
-    return [f for f in failures if lines - f.line_number < _GOES_ON or not _is_remark(f)]
+    return [
+        replace(f, goes_on=True) if lines - f.line_number >= _GOES_ON else f
+        for f in failures
+        if lines - f.line_number < _GOES_ON or not _is_remark(f)
+    ]
 
 
 def not_heeded(
@@ -122,6 +126,7 @@ def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
         stack=max(first.stack, second.stack, key=len),
         frames=first.frames or second.frames,
         meanwhile=first.meanwhile or second.meanwhile,
+        goes_on=first.goes_on and second.goes_on,
     )
 
 

@@ -255,7 +255,7 @@ class CheckFailure:
     `signature` is equal for the same fault across line numbers, addresses and names. `frames` are
     those of the Python thread that raised or died, innermost first; `meanwhile` those of the main
     thread, where another one died, be it of Python or not; `exception` is the name of the Python
-    exception that carried it, without its module.
+    exception that carried it, without its module; `goes_on` says that many lines of the log follow.
     """
 
     kind: str
@@ -274,6 +274,7 @@ class CheckFailure:
     frames: tuple[PythonFrame, ...] = ()
     meanwhile: tuple[PythonFrame, ...] = ()
     exception: str | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,22 @@ def test_a_status_that_a_program_raises_itself_is_about_nothing_here() -> None:
     assert classes(raised(library, "RuntimeError")) == ["layout"]
 
 
+@pytest.mark.parametrize(
+    "said", ["INTERNAL: request to sharded redis failed", "UNKNOWN: devices service"]
+)
+def test_a_bare_status_amid_a_run_that_goes_on_is_about_nothing(said: str) -> None:
+    steps = "".join(f"step {number} loss 1.5\n" for number in range(60))
+
+    def topics(text: str) -> list[str]:
+        return [found.sign for found in diagnose(read_log(text, name="run.log"))]
+
+    assert topics(f"{steps}{said}\n{steps}") == []
+    assert topics(f"{steps}{said}\n") == ["topic"]
+    assert topics(f"{steps}{said} for HloModule jit_f\n{steps}") == ["topic"]
+    assert topics(f"{steps}jax.errors.JaxRuntimeError: {said}\n{steps}") == ["topic"]
+    assert topics(f"{steps}{said}\n{steps}jax.errors.JaxRuntimeError: {said}\n") == ["topic"]
+
+
 def test_a_long_word_is_read_once() -> None:
     def seconds(letters: int) -> float:
         text = f"jax.errors.JaxRuntimeError: INTERNAL: {'q' * letters}\n"
