@@ -2,6 +2,9 @@
 
 from app.model.facts import Facts
 
+# The standard output, and what a flag has that is given without a value.
+_NO_FOLDER = frozenset({"", "-", "true"})
+
 
 def dump_of_a_hang(facts: Facts) -> str:
     """What to do for the dump of a run that hung."""
@@ -21,4 +24,6 @@ def module_wanted(facts: Facts, what: str = "the module") -> str:
 
 
 def _dump_written(facts: Facts) -> str:
-    return facts.environment.flags.get("xla_dump_to") or facts.log.flags.get("xla_dump_to", "")
+    """The folder that the run was told to write to; "" for none, or for the standard output."""
+    told = (flags.get("xla_dump_to", "") for flags in (facts.environment.flags, facts.log.flags))
+    return next((value for value in told if value not in _NO_FOLDER), "")

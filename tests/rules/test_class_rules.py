@@ -131,6 +131,14 @@ def test_a_run_that_wrote_a_dump_is_asked_for_it() -> None:
     assert "the module: add the dump that the run wrote to /tmp/d" in report.findings[0].unknown
 
 
+@pytest.mark.parametrize("flag", ["--xla_dump_to=-", "--xla_dump_to"])
+def test_a_run_that_wrote_to_no_folder_is_asked_to_be_run_again(flag: str) -> None:
+    logs = (Log("run.log", "INTERNAL: cublasLtMatmul failed\n"),)
+    report = analyze(None, Settings(), question=Question(logs=logs, flags=flag))
+    (wanted,) = (each for each in report.findings[0].unknown if each.startswith("the module: "))
+    assert wanted.startswith("the module: rerun with --xla_dump_to=DIR ")
+
+
 @pytest.mark.parametrize("raised", ["memory_kind must be device", "minor_to_major has 3 numbers"])
 def test_an_exception_of_the_program_itself_is_no_more_than_possible(raised: str) -> None:
     text = (
