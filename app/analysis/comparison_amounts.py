@@ -115,6 +115,7 @@ def sum_collectives(
     numbers_a = {pair.a: k for k, pair in enumerate(loops) if pair.a is not None}
     numbers_b = {pair.b: k for k, pair in enumerate(loops) if pair.b is not None}
     sums_a, sums_b = _sums(a, numbers_a), _sums(b, numbers_b)
+    of_windows = _is_silent_of_synchronous(a) or _is_silent_of_synchronous(b)
     order = sorted({*sums_a, *sums_b}, key=lambda key: (key[0] is None, key[0] or 0, key[1]))
     return tuple(
         CollectiveSum(
@@ -124,8 +125,8 @@ def sum_collectives(
             count_b=len(sums_b.get((loop, opcode), ())),
             bytes_a=_bytes(sums_a.get((loop, opcode), ())),
             bytes_b=_bytes(sums_b.get((loop, opcode), ())),
-            exposed_us_a=exposed_us(sums_a.get((loop, opcode), ())),
-            exposed_us_b=exposed_us(sums_b.get((loop, opcode), ())),
+            exposed_us_a=exposed_us(sums_a.get((loop, opcode), ()), of_windows=of_windows),
+            exposed_us_b=exposed_us(sums_b.get((loop, opcode), ()), of_windows=of_windows),
         )
         for loop, opcode in order
     )
@@ -145,11 +146,20 @@ def _bytes(collectives: Sequence[Collective]) -> int:
     return min(sum(c.bytes for c in collectives), LARGEST_COUNT)
 
 
-def exposed_us(collectives: Sequence[Collective]) -> float | None:
-    """Microseconds that are waited for in one run of each; None where no window tells."""
-    times = [c.window.exposed_us for c in collectives if c.window is not None]
-    known = [time for time in times if time is not None]
-    return round(sum(known), 3) if known else None
+def exposed_us(collectives: Sequence[Collective], *, of_windows: bool = False) -> float | None:
+    """Microseconds waited for when each runs once; None where no time is known.
+
+    All that a synchronous one takes is waited for, unless only those `of_windows` count; a window
+    that several are in counts once.
+    """
+    windows: dict[tuple[str, str, str], float] = {}
+    waited: list[float] = []
+    for c in collectives:
+        if c.waited_us is not None:
+            waited += [] if of_windows else [c.waited_us]
+        elif c.window is not None and c.window.exposed_us is not None:
+            windows.setdefault((c.module, c.computation, c.instruction), c.window.exposed_us)
+    return round(sum((*windows.values(), *waited)), 3) if windows or waited else None
 
 
 # ---- memory and work ----------------------------------------------------------------------------
@@ -202,6 +212,10 @@ def module_amounts(a: Report, b: Report, modules: tuple[Module, Module]) -> tupl
     """The figures of the last texts, those that neither side knows left out."""
     figures = [_figures(report, module) for report, module in zip((a, b), modules, strict=True)]
     names = dict.fromkeys((*figures[0], *figures[1]))
+    if any(map(_is_silent_of_synchronous, map(_collectives, (a, b), modules))):
+        # A report that does not know this time has it in neither figure.
+        for each in figures:
+            each.pop("synchronous_us", None)
     return tuple(
         Amount(name=name, a=figures[0].get(name), b=figures[1].get(name), unit=_UNITS.get(name, ""))
         for name in names
@@ -219,6 +233,16 @@ _UNITS: dict[str, Unit] = {
 }
 
 
+def _collectives(report: Report, module: Module) -> list[Collective]:
+    return [c for c in report.collectives if c.module == module.id]
+
+
+def _is_silent_of_synchronous(collectives: Sequence[Collective]) -> bool:
+    """Whether some collectives are synchronous, and of none of them is known what it takes."""
+    own = [c for c in collectives if not c.is_async]
+    return bool(own) and all(c.waited_us is None for c in own)
+
+
 def _figures(report: Report, module: Module) -> dict[str, int]:
     found: dict[str, int] = {}
     if module.dumps:
@@ -233,8 +257,8 @@ def _figures(report: Report, module: Module) -> dict[str, int]:
             found["total_memory"] = memory.total_bytes
             if memory.peak is not None:
                 found["peak_memory"] = memory.peak.bytes
-    own = [c for c in report.collectives if c.module == module.id]
-    exposed = exposed_us(own)
+    own = _collectives(report, module)
+    exposed = exposed_us(own, of_windows=True)
     if exposed is not None:
         found["exposed_us"] = round(exposed)
     waited = [c.waited_us for c in own if c.waited_us is not None]

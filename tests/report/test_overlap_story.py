@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from app.analysis.comparison_amounts import module_amounts
+from app.analysis.comparison_amounts import exposed_us, module_amounts, sum_collectives
 from app.model.device import TargetDevice
 from app.model.report import Collective, CollectiveEvent, Dump, Module, Report, Window
 from app.report.collectives import CollectivesPlace, collectives_page
@@ -169,6 +169,26 @@ def test_a_comparison_tells_synchronous_time_apart_from_that_of_windows() -> Non
     amounts = module_amounts(one, one, (one.modules[0], one.modules[0]))
     found = {amount.name: (amount.a, amount.unit) for amount in amounts}
     assert (found["exposed_us"], found["synchronous_us"]) == ((6, "us"), (10, "us"))
+
+
+def test_a_report_that_knows_no_synchronous_time_is_not_held_against_one_that_does() -> None:
+    new, old = (
+        msgspec.structs.replace(
+            builders.crash_report(), modules=(module(),), collectives=(collective(waited_us=time),)
+        )
+        for time in (10.0, None)
+    )
+    amounts = module_amounts(old, new, (old.modules[0], new.modules[0]))
+    assert "synchronous_us" not in {amount.name for amount in amounts}
+    (both,) = sum_collectives(old.collectives, new.collectives, ())
+    assert (both.exposed_us_a, both.exposed_us_b) == (None, None)
+
+
+def test_what_is_waited_for_is_no_less_where_a_collective_turns_synchronous() -> None:
+    window = collective(ASYNC, is_async=True, window=BUSY)
+    assert exposed_us((window, collective(ASYNC, SYNC, waited_us=10.0))) == 16
+    again = collective(ASYNC, is_async=True, window=BUSY, opcode="all-gather")
+    assert exposed_us((window, again)) == 6
 
 
 def test_a_window_of_several_collectives_counts_once() -> None:
