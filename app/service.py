@@ -33,16 +33,9 @@ from app.analysis.sources import renumbered_texts
 from app.analysis.summaries import summarize_loops
 from app.analysis.work import WorkReader, measure_work
 from app.errors import NotADump, UsageError
-from app.ingest import (
-    Progress,
-    load_dump,
-    merge_logs,
-    parse_flags,
-    quiet,
-    read_log,
-    read_log_file,
-)
+from app.ingest import Progress, load_dump, merge_logs, quiet, read_log, read_log_file
 from app.ingest.collection import collection_paused
+from app.ingest.flags import parse_flags, remarks_on_flags
 from app.ingest.report_file import read_report
 from app.model.dump import DumpContents, LogFacts, ModuleHistory
 from app.model.facts import Facts, LoopHistory, MemoryProfile
@@ -218,7 +211,7 @@ def _examined(
         ),
         failure=facts.failure,
         findings=findings,
-        coverage=_coverage(contents, log),
+        coverage=_coverage(contents, log, question),
     )
     return Analysis(report, contents)
 
@@ -374,9 +367,10 @@ def _read(log: Log) -> LogFacts:
     return read_log(log.text, name=log.name)
 
 
-def _coverage(contents: DumpContents | None, log: LogFacts) -> Coverage:
+def _coverage(contents: DumpContents | None, log: LogFacts, question: Question) -> Coverage:
     coverage = contents.coverage if contents else Coverage(lines=log.lines)
-    return structs.replace(coverage, remarks=(*coverage.remarks, *log.remarks))
+    remarks = (*coverage.remarks, *log.remarks, *remarks_on_flags(question.flags))
+    return structs.replace(coverage, remarks=remarks)
 
 
 def _input_of_logs(question: Question, log: LogFacts) -> Input:

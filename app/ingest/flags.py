@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 _WORD = re.compile(r"--?(?P<name>xla_[A-Za-z0-9_]+)(?:=(?P<value>.*))?", re.S)
 _PROTO_LINE = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?::\s*(?P<value>.*)|(?P<block>\{))\s*$")
+_SHOWN = 80
 _PLAIN = re.compile(r"[^\s\"'\\]*")
 _ENTRY = re.compile(r'(key|value)\s*:\s*("(?:[^"\\]|\\.)*"|[^\s}]+)')
 
@@ -31,6 +32,17 @@ def parse_flags(text: str) -> dict[str, str]:
                 flags.pop(found["name"], None)
                 flags[found["name"]] = "true" if value is None else value
     return flags
+
+
+def remarks_on_flags(text: str) -> tuple[str, ...]:
+    """What is to be said of a text given as flags: which of its words `parse_flags` passes over."""
+    words = [word for word in _words(text) if not parse_flags(word)]
+    others = [word for word in words if word not in ("XLA_FLAGS=", "export")]
+    if not others:
+        return ()
+    shown = " ".join(others)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return (f"flags: no XLA flag, and passed over: {shown}",)
 
 
 @dataclass(frozen=True, slots=True)

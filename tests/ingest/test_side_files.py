@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ingest import parse_flags
-from app.ingest.flags import flags_in_line, flags_of_debug_options
+from app.ingest.flags import flags_in_line, flags_of_debug_options, remarks_on_flags
 from app.ingest.memory_files import (
     MEMORY_KINDS,
     read_buffer_assignment,
@@ -46,6 +46,21 @@ from ingest.archives import FIRST, LAST, WHOLE, load, tar_of
 )
 def test_parse_flags(text: str, flags: dict[str, str]) -> None:
     assert parse_flags(text) == flags
+
+
+@pytest.mark.parametrize(
+    ("text", "remarks"),
+    [
+        ("", ()),
+        ('XLA_FLAGS="--xla_b=2 --xla_c"', ()),
+        ("export XLA_FLAGS=--xla_b", ()),
+        ('not a "flag', ("flags: no XLA flag, and passed over: not a flag",)),
+        ("--xla_a=1 oops", ("flags: no XLA flag, and passed over: oops",)),
+        ("x" * 200, (f"flags: no XLA flag, and passed over: {'x' * 80}...",)),
+    ],
+)
+def test_words_that_are_no_flags_are_remarked_on(text: str, remarks: tuple[str, ...]) -> None:
+    assert remarks_on_flags(text) == remarks
 
 
 @given(st.text(max_size=200))

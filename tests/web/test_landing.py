@@ -167,3 +167,12 @@ def test_a_report_that_others_deleted_is_taken_off_the_list(
     page.goto("/")
     expect(page.locator("[data-recent]")).to_be_hidden()
     page.context.close()
+
+
+def test_a_word_that_is_no_release_is_not_sent(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.goto("/")
+    field = page.get_by_label("jaxlib release")
+    for words, is_release in {"banana": False, "0.4.30": True, "0.4.31.dev20240701": True}.items():
+        field.fill(words)
+        assert field.evaluate("field => field.checkValidity()") is is_release
