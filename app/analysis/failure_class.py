@@ -13,22 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.analysis.flag_refusals import PARSER
-from app.analysis.own_words import (
-    has_frames,
-    is_denied,
-    is_mistake,
-    is_own_failure,
-    is_own_line,
-)
+from app.analysis.own_words import has_frames, is_mistake, is_own_failure, is_own_line
 from app.analysis.python_frames import died_outside_jax
+from app.analysis.sign_search import first_sign, sign_of_frames, sign_of_name, spoken_sign
 from app.analysis.topics import TOPIC, is_file_of_xla, sign_of_condition, topic_of
 from app.ingest.log_shapes import is_unstuck
-from app.knowledge import (
-    FailureSign,
-    failure_signs,
-    passes_named,
-    settings_of,
-)
+from app.knowledge import FailureSign, failure_signs, passes_named, settings_of
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
@@ -37,7 +27,6 @@ from app.model.report import Failure
 _PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
 _SPEAKER = re.compile(r"(?:^|: )(?P<pass>[a-z]\w{1,40}(?:-\w{1,40}){1,8}): ")
 _SPEAKS_WITHIN = 200
-_ANONYMOUS = "(anonymous namespace)::"
 # Where a value of the host's lies.
 _SPACE = re.compile(r"\bS\(5\)")
 _NOT_COMPILED = "while compiling %"
@@ -96,7 +85,7 @@ def class_of(failure: CheckFailure) -> str | None:
 
 def class_of_pass(name: str) -> str | None:
     """The class whose files a pass is called like."""
-    sign = _whole(failure_signs("file"), name.replace("-", "_"))
+    sign = sign_of_name(failure_signs("file"), name.replace("-", "_"))
     return sign.class_ if sign else None
 
 
@@ -126,12 +115,12 @@ def _outranked(
     """
     if sign is None or sign.sign not in _OF_ANY_USER:
         return sign
-    return of_file or _first_frame(failure.stack) or sign
+    return of_file or sign_of_frames(failure.stack) or sign
 
 
 def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
     """The sign of a file that many classes share."""
-    sign = _whole(failure_signs("core"), stem)
+    sign = sign_of_name(failure_signs("core"), stem)
     return sign if sign and (sign.sign != TOPIC or is_file_of_xla(failure, stem)) else None
 
 
@@ -141,7 +130,7 @@ def _of_speaking_pass(failure: CheckFailure, text: str) -> FailureSign | None:
     if found is None or not passes_named(found["pass"]):
         return None
     stem = found["pass"].replace("-", "_")
-    sign = _whole(failure_signs("file"), stem) or _whole(failure_signs("core"), stem)
+    sign = sign_of_name(failure_signs("file"), stem) or sign_of_name(failure_signs("core"), stem)
     return sign if sign and sign.sign != TOPIC else None
 
 
@@ -150,7 +139,9 @@ def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
     failure = found.failure
     if failure is None or failure.kind != "check" or found.sign not in _OF_SHARED_CODE:
         return None
-    signs = (_first(failure_signs("warns"), [_text(x)]) for x in reversed(_right_above(log, "W")))
+    signs = (
+        first_sign(failure_signs("warns"), [_text(x)]) for x in reversed(_right_above(log, "W"))
+    )
     sign = next((s for s in signs if s is not None and s.sign in _SAID_BY_PASSES), None)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
@@ -180,7 +171,7 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
         if line.severity == "E"
         or (not line.file and line.line_number >= failure.line_number - _NEXT)
     ]
-    signs = (_first(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
+    signs = (first_sign(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
     sign = next(filter(None, signs), None)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
@@ -190,7 +181,7 @@ def _is_wordless(failure: CheckFailure) -> bool:
     return (
         failure.kind == "signal"
         or failure.text.startswith("terminate called")
-        or _first(failure_signs("hints"), [failure.text]) is not None
+        or first_sign(failure_signs("hints"), [failure.text]) is not None
     )
 
 
@@ -206,15 +197,17 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
     # The name of a Python exception stands in the signature alone.
     words = [text, failure.signature] if failure.kind == "python" else [text]
-    of_file = _whole(failure_signs("file"), stem) or sign_of_condition(failure)
+    of_file = sign_of_name(failure_signs("file"), stem) or sign_of_condition(failure)
     # What a check prints beside its condition may be about anything; its file says more.
     sign = (
-        _outranked(_spoken(words, is_own=is_own, has_place=of_file is not None), of_file, failure)
-        or (failure.failed_after and _whole(failure_signs("pass"), failure.failed_after))
+        _outranked(
+            spoken_sign(words, is_own=is_own, has_place=of_file is not None), of_file, failure
+        )
+        or (failure.failed_after and sign_of_name(failure_signs("pass"), failure.failed_after))
         or of_file
-        or _first_frame(failure.stack)
+        or sign_of_frames(failure.stack)
         or _of_shared_file(failure, stem)
-        or _whole(failure_signs("state"), state)
+        or sign_of_name(failure_signs("state"), state)
         or _of_speaking_pass(failure, text)
         or topic_of(failure, text)
     )
@@ -247,7 +240,7 @@ def _of_space(failure: CheckFailure) -> Diagnosis | None:
         for printed in _PRINTED.finditer(failure.text)
         if (space := _SPACE.search(printed[0]))
     ]
-    sign = _first(failure_signs("says"), spaces)
+    sign = first_sign(failure_signs("says"), spaces)
     return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
 
 
@@ -266,7 +259,7 @@ def _of_signal(
             return replace(said, strength="pointed") if line.severity == "W" else said
     first, *below = failure.text.split("\n")
     picked = [line.text for line in log.verbose if not (line.severity or line.file)] + below
-    sign = _first_frame((*has_frames((*texts, *picked)), first)) or _of_assertion(texts)
+    sign = sign_of_frames((*has_frames((*texts, *picked)), first)) or _of_assertion(texts)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     if died_outside_jax(failure) and "SIGILL" not in failure.signature:
@@ -275,25 +268,29 @@ def _of_signal(
     said = [name for text in picked for name in passes_named(text)]
     passes = [*log.passes[-1:], *said[-1:], *([located.pass_] if located and located.pass_ else [])]
     for name in passes:
-        sign = _whole(failure_signs("file"), name.replace("-", "_"))
+        sign = sign_of_name(failure_signs("file"), name.replace("-", "_"))
         if sign is not None:
             tells = f"{name} was the last pass known to be running, or next in line"
             return replace(_diagnosis(sign, failure=failure), tells=tells)
-    sign = _first(failure_signs("hints"), [failure.text])
+    sign = first_sign(failure_signs("hints"), [failure.text])
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     sign = _of_flags(flags)
     if sign is not None:
         return _diagnosis(sign, failure=failure)
     named = _BARE_DEATH.search(failure.signature)
-    sign = _whole(failure_signs("state"), f"signal {named[0]} {backend or ''}") if named else None
+    sign = (
+        sign_of_name(failure_signs("state"), f"signal {named[0]} {backend or ''}")
+        if named
+        else None
+    )
     return _diagnosis(sign, failure=failure) if sign else None
 
 
 def _of_assertion(texts: Iterable[str]) -> FailureSign | None:
     """The class of the file in which an assert of C failed."""
     stems = (_stem(None, text) for text in texts if "ssertion" in text)
-    return next((s for stem in stems if (s := _whole(failure_signs("file"), stem))), None)
+    return next((s for stem in stems if (s := sign_of_name(failure_signs("file"), stem))), None)
 
 
 def _of_flags(flags: Mapping[str, str]) -> FailureSign | None:
@@ -329,14 +326,14 @@ def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
     if is_unstuck(line.text) or (is_mistake(line.text) and not is_own_line(line)):
         return None
     text = _text(line)
-    sign = _first(failure_signs("warns"), [text])
+    sign = first_sign(failure_signs("warns"), [text])
     if sign is None and is_alone and (line.severity in ("E", "") or not line.file):
-        sign = _said(line) or _first(failure_signs("frame"), has_frames([text]))
+        sign = _said(line) or first_sign(failure_signs("frame"), has_frames([text]))
         if sign is None and line.severity != "E":
             stem = _stem(line.file or None, text)
-            sign = _whole(failure_signs("file"), stem)
+            sign = sign_of_name(failure_signs("file"), stem)
             if sign is None and _CHECKED.search(text):
-                shared = _whole(failure_signs("core"), stem)
+                shared = sign_of_name(failure_signs("core"), stem)
                 sign = shared if shared and shared.sign != TOPIC else None
     return sign
 
@@ -385,36 +382,7 @@ def _unprinted(text: str) -> str:
 def _said(line: PipelinerMove) -> FailureSign | None:
     """The sign in the words of a line that states no failure, or in its file if that knows more."""
     text = _text(line)
-    sign = _spoken([text], is_own=is_own_line(line))
+    sign = spoken_sign([text], is_own=is_own_line(line))
     if sign is None or sign.sign not in _OF_ANY_USER:
         return sign
-    return _whole(failure_signs("file"), _stem(line.file or None, text)) or sign
-
-
-def _spoken(texts: Sequence[str], *, is_own: bool, has_place: bool = False) -> FailureSign | None:
-    """The first sign in the words of a message, which is of XLA or JAX if `is_own`.
-
-    Otherwise common words say nothing, nor do words that are denied. Nor do common ones where the
-    message `has_place`, a file that belongs to a class.
-    """
-    if is_own:
-        return _first(failure_signs(*(("says",) if has_place else ("says", "common"))), texts)
-    for text in texts:
-        for sign in failure_signs("says"):
-            if any(not is_denied(match) for match in sign.words.finditer(text)):
-                return sign
-    return None
-
-
-def _first(signs: Iterable[FailureSign], texts: Iterable[str]) -> FailureSign | None:
-    return next((s for text in texts for s in signs if s.words.search(text)), None)
-
-
-def _first_frame(stack: Iterable[str]) -> FailureSign | None:
-    """The sign of the innermost frame that has one, its arguments left out."""
-    plain = (frame.replace(_ANONYMOUS, "").partition("(")[0] for frame in stack)
-    return _first(failure_signs("frame"), plain)
-
-
-def _whole(signs: Iterable[FailureSign], name: str) -> FailureSign | None:
-    return next((sign for sign in signs if name and sign.words.fullmatch(name)), None)
+    return sign_of_name(failure_signs("file"), _stem(line.file or None, text)) or sign
