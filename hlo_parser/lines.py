@@ -18,13 +18,13 @@ from hlo_parser.shapes import Shape
 from hlo_parser.value_pool import ValuePool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_DEPTH = 64
 """Brackets nested deeper than this are refused: no printer nests so, and readers may recurse."""
 
 # Twice as fast as str.split with three characters.
-cut_lines = compile_pattern("\n  ").split
+cut_lines: Callable[[str], list[str]] = compile_pattern("\n  ").split
 
 # Text, ROOT, name, shape, opcode, arguments, attribute list.
 _Row = tuple[str, ...]

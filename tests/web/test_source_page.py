@@ -147,7 +147,7 @@ def test_odd_questions_are_answered(
 def test_what_is_not_found_is_told_and_the_nearest_shown(client: TestClient, report: str) -> None:
     missing = "The report knows no instruction that states"
     other = client.get(f"{report}/source", params={"file": "/x/train.py", "line": 7}).text
-    assert f"{missing} a line of /x/train.py. Shown is train.py" in other
+    assert f"{missing} a line of /x/train.py. Shown is {PROGRAM}" in other
     assert made_in(other) == made_in(
         client.get(f"{report}/source", params={"file": PROGRAM, "line": 7}).text
     )
