@@ -40,7 +40,7 @@ from app.model.report import Culprit, Finding, RuledOut, Workaround
 from app.rules.citing import dump_evidence, log_evidence, place
 from app.rules.frame import Rule
 from app.rules.pipeliner_story import read_story
-from app.rules.releases import flag_workarounds
+from app.rules.releases import flag_workarounds, is_set_so
 
 _FILE = "collective_pipeliner.cc"
 _CONDITION = "last_cloned != nullptr"
@@ -65,7 +65,11 @@ def check(facts: Facts) -> Iterable[Finding]:
         culprits=story.culprits,
         evidence=(log_evidence(cause), *story.evidence),
         flags=_flags_involved(facts),
-        workarounds=tuple(_workarounds(outer, releases)),
+        workarounds=tuple(
+            each
+            for each in _workarounds(outer, releases)
+            if not is_set_so(facts.environment.flags, each)
+        ),
         ruled_out=(*_double_buffering(facts), *story.ruled_out),
         unknown=story.unknown,
         upstream=knowledge.upstream("openxla/xla#14332", "jax-ml/jax#22210"),

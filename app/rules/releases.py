@@ -1,6 +1,6 @@
 """Which releases a finding speaks of, in words, and which workarounds they know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app import knowledge
 from app.model.report import Workaround
@@ -42,6 +42,12 @@ def flag_workarounds(text: str, flag: str, releases: Sequence[str]) -> tuple[Wor
         return ()
     spelt = knowledge.newest_spelling(flag.lstrip("-"), knowing)
     return (Workaround(text=text, flags=(f"--{spelt}",), releases=releases_in_words(knowing)),)
+
+
+def is_set_so(flags: Mapping[str, str], workaround: Workaround) -> bool:
+    """Whether a workaround by a flag asks for what `flags` say already."""
+    given = (flag.lstrip("-").partition("=") for flag in workaround.flags)
+    return any(knowledge.setting(flags, name) == value for name, _, value in given)
 
 
 def flag_in_words(flag: str) -> str:
