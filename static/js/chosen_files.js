@@ -12,6 +12,8 @@
 
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst|tzst|zip|gz|zst)$/i;
 const LOG = /(\.(log|err|out)|(^|[/_.-])(stderr|stdout)(\.txt)?)$/i;
+/** Beside an archive, which holds the dump, a text that is not XLA's is what the run printed. */
+const TEXT = /^(?!module_\d).*\.(?:txt|log\.\d{1,4})$/i;
 const SOURCE = /\.py$/i;
 const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
 
@@ -23,7 +25,9 @@ const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
 export function sortFound(found) {
   const wanted = found.filter(({ path }) => !UNWANTED.test(path));
   // What lies in a folder stays in it: only beside the dump it is the run's log or program.
-  const isLog = (/** @type {Found} */ { path }) => !path.includes("/") && LOG.test(path);
+  const isPacked = wanted.some(({ path }) => !path.includes("/") && ARCHIVE.test(path));
+  const isLog = (/** @type {Found} */ { path }) =>
+    !path.includes("/") && (LOG.test(path) || (isPacked && TEXT.test(path)));
   const isSource = (/** @type {Found} */ { path }) => !path.includes("/") && SOURCE.test(path);
   const logs = wanted.filter(isLog).map(({ file }) => file);
   const sources = wanted.filter(isSource).map(({ file }) => file);

@@ -56,6 +56,13 @@ test("a log beside the dump is the run's log, one inside it is not", () => {
     assert.equal(dump?.name, "dump.tar.gz", name);
     assert.deepEqual(logs.map((log) => log.name), [name]);
   }
+  for (const name of ["output.txt", "run.log.1", "run.log.12"]) {
+    const { dump, logs } = sortFound(found("dump.tar.gz", name));
+    assert.equal(dump?.name, "dump.tar.gz", name);
+    assert.deepEqual(logs.map((log) => log.name), [name]);
+    assert.equal(sortFound(found("a.hlo", name)).dump?.files.length, 2, name);
+  }
+  assert.deepEqual(sortFound(found("module_0000.txt.gz", "module_0001.txt")).logs, []);
   const { dump, logs } = sortFound(found("dump/a.txt", "dump/run.log"));
   assert.equal(dump?.files.length, 2);
   assert.deepEqual(logs, []);
