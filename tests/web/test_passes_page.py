@@ -93,6 +93,9 @@ def test_changes_are_asked_for_before_the_click(
     page = visit()
     address = report_on(load_sample("fsdp_pipelined").archive.read_bytes(), browser, server)
     page.goto(f"{address}/passes")
+    # The pointer rests on nothing that moves: figures are drawn above the list.
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".scrubber")).to_be_visible()
     link = page.locator("th a[href*='/diff?']").first
     with page.expect_response(re.compile(r"/diff/rows\?")) as answer:
         link.hover()
