@@ -61,27 +61,34 @@ def wrapped_operations(
 ) -> tuple[tuple[Computation, Instruction], ...]:
     """What a generic start, or a TPU fusion that starts, really runs: the collectives inside.
 
-    Nested calls are followed; without a collective the other instructions of substance.
+    Nested calls are followed, for collectives fusions too; without a collective the other
+    instructions of substance.
     """
-    inside = [
+    collectives = tuple(
+        (computation, instruction)
+        for computation in called_by_start(module, start, into=("call", "fusion"))
+        for instruction in computation.instructions
+        if collective_opcode(instruction) is not None
+    )
+    return collectives or tuple(
         (computation, instruction)
         for computation in called_by_start(module, start)
         for instruction in computation.instructions
         if instruction.opcode not in _PLUMBING
-    ]
-    collectives = tuple(pair for pair in inside if collective_opcode(pair[1]) is not None)
-    return collectives or tuple(inside)
+    )
 
 
-def called_by_start(module: Module, instruction: Instruction) -> tuple[Computation, ...]:
-    """The computation that an asynchronous line wraps, and those it reaches by `call`."""
+def called_by_start(
+    module: Module, instruction: Instruction, into: tuple[str, ...] = ("call",)
+) -> tuple[Computation, ...]:
+    """The computation that an asynchronous line wraps, and those it reaches by these opcodes."""
     found: dict[str, Computation] = {}
     pending = [instruction]
     for line in pending:
         for role, computation in module.callees(line):
             if role in ("calls", "to_apply") and computation.name not in found:
                 found[computation.name] = computation
-                pending += [i for i in computation.instructions if i.opcode == "call"]
+                pending += [i for i in computation.instructions if i.opcode in into]
     return tuple(found.values())
 
 

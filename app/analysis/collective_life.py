@@ -23,6 +23,7 @@ from app.analysis.collective_stages import (
 from app.analysis.device_groups import is_same_groups
 from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
+from app.analysis.fused_collectives import opcode_run
 from app.analysis.lineage import Sighting, trace_back
 from app.analysis.passes import changed_by, pass_on_loops
 from app.model.dump import ModuleHistory
@@ -73,7 +74,7 @@ class CollectiveTracer:
             here = found[-1]
             found += trace_back(self._history, *here, self._differ)
             first = found[-1]
-            origin = self._original(first) if first.dump else None
+            origin = self._origin(first) if first.dump else None
             if origin is None:
                 break
             found.append(origin)
@@ -101,7 +102,7 @@ class CollectiveTracer:
             operation = self._finder.of(module, computation, instruction)
             if operation is None:
                 return
-            opcode = self._finder.opcode_of(operation[1]) or ""
+            opcode = opcode_run(module, *operation) or ""
             yield Stage(dump, module, computation, instruction, *operation, opcode)
 
     def _beginning(self, stages: Sequence[Stage], sightings: Sequence[Sighting]) -> CollectiveEvent:
@@ -258,6 +259,26 @@ class CollectiveTracer:
         counts = f"operands {len(before.operation.operands)} -> {len(after.operation.operands)}"
         others = list(names)
         return counts if len(others) < 2 else f"{listed(others)} ({counts})"
+
+    def _origin(self, first: Sighting) -> Sighting | None:
+        """What it was in the text before: put into a fusion since, or copied."""
+        return self._unfused(first) or self._original(first)
+
+    def _unfused(self, first: Sighting) -> Sighting | None:
+        """The collective on the operand of a new fusion that a pass put into it."""
+        dump, around, fusion = first
+        modules = self._history.dumps[dump - 1].module, self._history.dumps[dump].module
+        made = self._finder.of(modules[1], around, fusion) if fusion.opcode == "fusion" else None
+        operand = around.get(fusion.operands[0]) if made and fusion.operands else None
+        before = self._differ.computation_before(*modules, around) if operand else None
+        if made is None or operand is None or before is None:
+            return None
+        source = self._differ.instruction_before(*modules, around, operand)
+        alike = operation_of(made[1])
+        for user in () if source is None else before.users.get(source.name, ()):
+            if operation_of(user) == alike:
+                return Sighting(dump - 1, before, user)
+        return None
 
     def _original(self, first: Sighting) -> Sighting | None:
         """What a pass copied a new collective from, in the text before.

@@ -12,7 +12,7 @@ from app.analysis.dataflow import root_elements
 from app.analysis.fingerprints import operation_of
 from app.analysis.flops import operand_shape
 from app.analysis.loop_bodies import value_behind
-from app.analysis.opcodes import async_role, collective_opcode
+from app.analysis.opcodes import TPU_START, async_role, collective_opcode
 from app.analysis.sources import source_of
 from app.model.facts import LoopHistory
 from hlo_parser import Callee, Computation, Instruction, Module, Shape
@@ -37,6 +37,8 @@ class Stage(NamedTuple):
         """Whether it is a start that may overlap with what follows; send and recv always are."""
         if self.opcode in ("send", "recv"):
             return True
+        if self.instruction.opcode == "fusion":
+            return any(i.custom_call_target == TPU_START for i in self.inner.instructions)
         return async_role(self.instruction.opcode) == "start" and not is_sync(
             self.module, self.instruction
         )

@@ -1,9 +1,9 @@
 """The collectives of a module's last text: bytes, groups, enclosing loop, source and overlap.
 
 Each collective stands here once, whatever its spelling: an asynchronous one under its start, one
-wrapped by `async-start` or driven through fusions by libtpu under the instruction that the
-schedule knows. Dynamic amounts (ragged-all-to-all) count as their bound. Opinions on what is too
-much or badly hidden belong to the rules.
+wrapped by `async-start`, inside a fusion or driven through fusions by libtpu under the instruction
+that the schedule knows. Dynamic amounts (ragged-all-to-all) count as their bound. Opinions on what
+is too much or badly hidden belong to the rules.
 """
 
 import re
@@ -16,6 +16,7 @@ from app.analysis.async_pairs import (
     WRAPPERS,
     called_by_start,
     find_async_pairs,
+    is_fused,
     wrapped_operations,
 )
 from app.analysis.collective_life import CollectiveTracer
@@ -24,9 +25,9 @@ from app.analysis.device_groups import chains_of, devices_of, meaning_of_groups,
 from app.analysis.diff import Differ
 from app.analysis.executions import RunCounter, known_trips
 from app.analysis.flops import FlopCounter, operand_shape
+from app.analysis.fused_collectives import Inside, find_fused, is_scattered, opcode_run
 from app.analysis.lineage import Sighting
 from app.analysis.meshes import AxisNamer
-from app.analysis.opcodes import collective_opcode
 from app.analysis.overlap import OverlapReader, Transfer
 from app.analysis.source_repair import Placed, SourceRepairer
 from app.analysis.sources import is_renumbered, source_of
@@ -98,6 +99,8 @@ def find_collectives(
                 else min(runs.count * site.bytes, LARGEST_COUNT),
                 history=traces.tracer.events(sightings),
                 waited_us=windows.waited(site),
+                fused=_fused_in(site),
+                printed=_printed(module, site),
             )
         )
     return tuple(found)
@@ -113,7 +116,7 @@ def bytes_sent(module: Module, computation: Computation, instruction: Instructio
     recv sends nothing. Operand sizes are dense, without tiling. Uneven groups count by their
     largest. At most 2**63 - 1, which only edited texts reach.
     """
-    opcode = collective_opcode(instruction)
+    opcode = opcode_run(module, computation, instruction)
     size = _operand_bytes(computation, instruction)
     devices = group_size(module, instruction)
     match opcode:
@@ -203,21 +206,31 @@ class _Site:
 def _sites(module: Module) -> Iterator[_Site]:
     pairs = {(pair.computation, pair.start): pair for pair in find_async_pairs(module)}
     wrapped = _wrapped_computations(module, pairs)
+    fused = find_fused(module)
     for computation in module.computations:
-        if computation.name in wrapped:
+        if computation.name in wrapped or is_fused(module, computation):
             continue
         for instruction in computation.instructions:
-            pair = pairs.get((computation.name, instruction.name))
-            opcode = collective_opcode(instruction)
-            if opcode is not None:
-                sent = bytes_sent(module, computation, instruction)
-                yield _Site(computation, instruction, opcode, computation, instruction, pair, sent)
-            elif pair is not None and instruction.opcode in WRAPPERS:
-                for inner, operation in wrapped_operations(module, instruction):
-                    opcode = collective_opcode(operation)
-                    if opcode is not None:
-                        sent = bytes_sent(module, inner, operation)
-                        yield _Site(computation, instruction, opcode, inner, operation, pair, sent)
+            place = computation.name, instruction.name
+            pair = pairs.get(place)
+            run: Sequence[Inside] = fused.get(place, ())
+            if pair is not None and instruction.opcode in WRAPPERS:
+                run = wrapped_operations(module, instruction)
+            for inner, operation in run or ((computation, instruction),):
+                opcode = opcode_run(module, inner, operation)
+                if opcode is not None:
+                    sent = bytes_sent(module, inner, operation)
+                    yield _Site(computation, instruction, opcode, inner, operation, pair, sent)
+
+
+def _fused_in(site: _Site) -> str | None:
+    """The fused computation in which it stands, None for what is no part of a fusion."""
+    return site.inner.name if site.instruction.opcode == "fusion" else None
+
+
+def _printed(module: Module, site: _Site) -> str | None:
+    """The opcode that the text prints where what it comes to is inferred."""
+    return site.operation.opcode if is_scattered(module, site.inner, site.operation) else None
 
 
 def _wrapped_computations(

@@ -5,14 +5,15 @@ text adds and drops is looked at.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from app.analysis.opcodes import COLLECTIVES, base_opcode, collective_opcode
+from app.analysis.fused_collectives import opcode_run
+from app.analysis.opcodes import COLLECTIVES, base_opcode
 from app.analysis.work import measure_work
 from app.model.dump import ModuleHistory
 from app.model.report import Dump
 from app.model.work import Work
-from hlo_parser import Computation
+from hlo_parser import Computation, Module
 
 # What a curve over passes is worth drawing for, beside the collectives.
 _COUNTED = frozenset(
@@ -46,9 +47,9 @@ def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -
         new = computations - before
         counts = counts.copy()
         for computation in new:
-            counts.update(_counts_of(computation, known))
+            counts.update(_counts_of(dump.module, computation, known))
         for computation in before - computations:
-            counts.subtract(_counts_of(computation, known))
+            counts.subtract(known[computation])
         rows.append(
             Dump(
                 index=position,
@@ -72,23 +73,25 @@ def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -
     return tuple(rows)
 
 
-def _counts_of(computation: Computation, known: dict[Computation, Counter[str]]) -> Counter[str]:
+def _counts_of(
+    module: Module, computation: Computation, known: dict[Computation, Counter[str]]
+) -> Counter[str]:
     found = known.get(computation)
     if found is None:
-        found = known[computation] = count_opcodes((computation,))
+        found = known[computation] = count_opcodes(module, computation)
     return found
 
 
-def count_opcodes(computations: Iterable[Computation]) -> Counter[str]:
-    """The opcodes of interest in these computations, asynchronous starts as what they run."""
+def count_opcodes(module: Module, computation: Computation) -> Counter[str]:
+    """The opcodes of interest in a computation, asynchronous starts as what they run."""
     counts: Counter[str] = Counter()
-    for computation in computations:
-        printed = Counter([instruction.opcode for instruction in computation.instructions])
-        for name, times in printed.items():
-            opcode = base_opcode(name)
-            if opcode in COLLECTIVES:
-                alike = [i for i in computation.instructions if i.opcode == name]
-                counts.update([c for i in alike if (c := collective_opcode(i)) is not None])
-            elif opcode in _COUNTED:
-                counts[opcode] += times
+    printed = Counter([instruction.opcode for instruction in computation.instructions])
+    for name, times in printed.items():
+        opcode = base_opcode(name)
+        if opcode in COLLECTIVES:
+            alike = [i for i in computation.instructions if i.opcode == name]
+            run = (opcode_run(module, computation, i) for i in alike)
+            counts.update([collective for collective in run if collective is not None])
+        elif opcode in _COUNTED:
+            counts[opcode] += times
     return counts

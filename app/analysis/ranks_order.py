@@ -13,6 +13,7 @@ from app.analysis.async_pairs import WRAPPERS, wrapped_operations
 from app.analysis.collective_order import find_unordered_collectives
 from app.analysis.collectives import bytes_sent
 from app.analysis.device_groups import chains_of, devices_of, pairs_of
+from app.analysis.fused_collectives import opcode_run
 from app.analysis.opcodes import collective_opcode
 from app.analysis.sources import source_of
 from app.model.ranks import CollectiveStep, Overlap
@@ -53,7 +54,7 @@ def collective_sequence(module: Module) -> CollectiveSequence:
         if len(steps) == MOST_STEPS:
             break
         step = CollectiveStep(
-            opcode=collective_opcode(operation) or operation.opcode,
+            opcode=opcode_run(module, inner, operation) or operation.opcode,
             shape=operation.shape.without_layout,
             bytes=bytes_sent(module, inner, operation),
             computation=computation.name,

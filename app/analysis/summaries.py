@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from app.analysis.async_pairs import WRAPPERS, wrapped_operations
 from app.analysis.carry import describe_carry
-from app.analysis.opcodes import collective_opcode
+from app.analysis.fused_collectives import Inside, opcode_run
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory, WhileLoop
 from app.model.report import Collective, Loop, LoopEvent
@@ -78,8 +79,9 @@ def _collectives_of(module: Module, loop: WhileLoop) -> dict[str, int]:
     """How many collectives of each kind the body itself begins, wrapped ones by what they wrap."""
     counts: Counter[str] = Counter()
     for instruction in loop.body.instructions:
-        begun = [instruction]
-        if instruction.opcode == "async-start":
-            begun = [i for _, wrapped in module.callees(instruction) for i in wrapped.instructions]
-        counts.update(opcode for i in begun if (opcode := collective_opcode(i)) is not None)
+        begun: Sequence[Inside] = ((loop.body, instruction),)
+        if instruction.opcode in WRAPPERS:
+            begun = wrapped_operations(module, instruction)
+        opcodes = (opcode_run(module, *each) for each in begun)
+        counts.update(opcode for opcode in opcodes if opcode is not None)
     return dict(sorted(counts.items()))

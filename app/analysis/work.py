@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from app.analysis.collectives import bytes_sent
 from app.analysis.flops import MAY_MULTIPLY, product_flops
+from app.analysis.fused_collectives import is_scattered, opcode_run
 from app.analysis.loops import LoopFinder
-from app.analysis.opcodes import COLLECTIVES, base_opcode, collective_opcode
+from app.analysis.opcodes import COLLECTIVES, base_opcode
 from app.model.dump import ModuleHistory
 from app.model.facts import LoopHistory
 from app.model.work import LARGEST_COUNT, Work
@@ -181,7 +182,7 @@ class WorkReader:
             if not _counts(instruction.opcode):
                 continue
             operands = tuple([computation.get(name) for name in instruction.operands])
-            key = instruction, operands, devices
+            key = instruction, operands, devices, is_scattered(module, computation, instruction)
             done = self._done.get(key)
             if done is None:
                 done = self._done[key] = _done_by(module, computation, instruction)
@@ -229,7 +230,7 @@ def _called(call: Instruction, callees: _Callees, totals: Mapping[str, _Total]) 
 
 
 def _done_by(module: Module, computation: Computation, instruction: Instruction) -> _Done:
-    collective = collective_opcode(instruction)
+    collective = opcode_run(module, computation, instruction)
     return _Done(
         flops=product_flops(computation, instruction),
         collective=collective,

@@ -77,8 +77,10 @@ class Collective(Struct, frozen=True, kw_only=True):
     multiplied, None where one of them is not known; with `conditional` a branch need not be taken,
     and it is the most. `total_bytes` leave one device in that run. `history` begins where the
     collective first appears; it is empty where it was not followed, as one of very many.
-    `waited_us` is what a synchronous one of a schedule takes, estimated as the times of `Window`:
-    nothing runs meanwhile, so all of it is waited for.
+    `fused` is the computation of the fusion `instruction` inside which it runs; where `opcode` is
+    inferred from that, `printed` is what the text has: a fusion whose all-reduce hands out each
+    device's own part alone is a reduce-scatter. `waited_us` is what a synchronous one of a schedule
+    takes, estimated as the times of `Window`: nothing runs meanwhile, so all of it is waited for.
     """
 
     module: str
@@ -104,3 +106,5 @@ class Collective(Struct, frozen=True, kw_only=True):
     conditional: bool = False
     total_bytes: int | None = None
     waited_us: float | None = None
+    fused: str | None = None
+    printed: str | None = None

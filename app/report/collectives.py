@@ -30,6 +30,8 @@ from app.report.keys import KeyView
 from app.report.overlap_story import overlap_reasons, overlap_story
 from app.report.program_facts import (
     axes_text,
+    inferred_text,
+    kind_text,
     line_text,
     sends_text,
     total_text,
@@ -230,7 +232,7 @@ def _page_of(
             (legible(item.computation), place.href(computation=item.computation))
             for item in ordered[_MAX_DRAWN:]
         ),
-        notes=notes,
+        notes=(*notes, *filter(None, [inferred_text(tuple(legible(item) for _, item in own))])),
         groups=_groups(by_id, place.group, rows),
         has_times=any(exposed_us(item) is not None for _, item in own),
         keys=_KEYS,
@@ -314,7 +316,7 @@ def _row(
         anchor=collective_anchor(index),
         bar_href=f"#bar-{index}" if is_drawn else "",
         name=item.instruction,
-        kind=item.opcode,
+        kind=kind_text(item),
         sends=sends_text(item),
         total=total_text(item),
         total_bytes=item.bytes if item.total_bytes is None else item.total_bytes,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.model.report import Collective, Module, Report
 from app.report.drawing import TickView
-from app.report.program_facts import axes_text
+from app.report.program_facts import axes_text, kind_text
 from app.report.wording import counted, legible, operations_text, shortened, size_text
 from app.views.collectives_schedule import Schedule, ScheduledCollective
 
@@ -191,6 +191,7 @@ def _bar_lines(collective: Collective, window: ScheduledCollective, why: str) ->
     axes = legible(axes_text(collective))
     parts += [f"along {axes}"] if axes else []
     parts.append(times_text(collective))
+    parts += [kind_text(collective)] if collective.fused else []
     parts += [f"behind it: {behind_text(window)}"] if window.behind_total else []
     parts += [f"why it waits: {why}"] if why else []
     return [part for part in parts if part]

@@ -41,6 +41,24 @@ def axes_text(collective: Collective) -> str:
     return ", ".join(collective.axes) + inferred if collective.axes else ""
 
 
+def kind_text(collective: Collective) -> str:
+    """`all-gather`; `reduce-scatter (inferred)` where the text prints something else."""
+    return collective.opcode + (" (inferred)" if collective.printed else "")
+
+
+def inferred_text(collectives: Sequence[Collective]) -> str:
+    """Why collectives are told as another kind than the text prints; "" where none is."""
+    found = [item for item in collectives if item.printed]
+    if not found:
+        return ""
+    first = found[0]
+    return (
+        f"Inferred: {counted(len(found), first.opcode)}. The text prints an {first.printed} in a "
+        f"fusion that hands out each device's own part of it alone, as {first.instruction} calls "
+        f"{first.fused}; bytes and times are those of a {first.opcode}."
+    )
+
+
 def runs_text(collective: Collective) -> str:
     """`48 times`, `at most 3 times`, or that it is not known."""
     runs = collective.executions

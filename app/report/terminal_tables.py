@@ -10,13 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.model.report import Coverage, Loop, Module, Report
+from app.model.report import Collective, Coverage, Loop, Module, Report
 from app.report.inventory import all_was_read
 from app.report.loops import loop_story
 from app.report.passes import events_by_dump
 from app.report.program_facts import (
     axes_text,
     heaviest,
+    kind_text,
     line_text,
     meshes_text,
     of_the_program,
@@ -94,7 +95,7 @@ def _print_collectives(report: Report, console: Console) -> None:
     print_heading(f"Collectives ({len(collectives):,})", console)
     rows = [
         (
-            Text(item.instruction, style="bold"),
+            Text(_named(item), style="bold"),
             Text(axes_text(item) or "-"),
             Text(sends_text(item)),
             Text(total_text(item)),
@@ -107,6 +108,11 @@ def _print_collectives(report: Report, console: Console) -> None:
         console.print(table_of(columns, rows, console.width))
     _print_left_out(len(collectives), _MAX_COLLECTIVES, "collectives", console)
     _print_small(len(report.collectives) - len(collectives), "collective", console)
+
+
+def _named(item: Collective) -> str:
+    """The name, of a fusion with what runs inside."""
+    return f"{item.instruction}, {kind_text(item)}" if item.fused else item.instruction
 
 
 def _print_passes(module: Module, loops: tuple[Loop, ...], console: Console) -> None:

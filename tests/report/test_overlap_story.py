@@ -12,6 +12,7 @@ from app.report.collectives import CollectivesPlace, collectives_page
 from app.report.collectives_drawing import drawn_kinds, schedule_view
 from app.report.collectives_sums import exposed_text
 from app.report.overlap_story import overlap_reasons, overlap_story
+from app.report.program_facts import inferred_text, kind_text
 from app.views.collectives_schedule import Schedule, ScheduledCollective
 from report import builders
 
@@ -226,3 +227,15 @@ def test_the_legend_names_what_is_drawn() -> None:
     assert legend(1) == ["synchronous"]
     assert legend(1, scheduled=False) == ["no schedule known"]
     assert legend() == []
+
+
+def test_what_is_inferred_of_a_fusion_is_said_with_its_reason() -> None:
+    printed = collective()
+    inferred = collective(
+        instruction="fusion.7", opcode="reduce-scatter", fused="scatter.clone", printed="all-reduce"
+    )
+    assert inferred_text([printed]) == ""
+    told = inferred_text([printed, inferred])
+    assert told.startswith("Inferred: 1 reduce-scatter. The text prints an all-reduce")
+    assert "fusion.7 calls scatter.clone" in told
+    assert kind_text(inferred) == "reduce-scatter (inferred)"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.analysis.async_pairs import find_async_pairs
+from app.analysis.fused_collectives import is_scattered
 from app.analysis.history import count_opcodes
 from app.analysis.opcodes import COLLECTIVES
 from conftest import SHARED
@@ -69,7 +70,13 @@ def test_counts_are_those_of_xla(dump: Path) -> None:
             if opcodes is None:
                 told["in lines"] += 1
                 opcodes = counted_in_lines(text)
-            counts = count_opcodes(module.computations)
+            counts: Counter[str] = Counter()
+            for computation in module.computations:
+                counts += count_opcodes(module, computation)
+                # What we infer, and XLA prints otherwise.
+                scattered = [is_scattered(module, computation, i) for i in computation.instructions]
+                counts["all-reduce"] += sum(scattered)
+                counts["reduce-scatter"] -= sum(scattered)
             ours = Counter({key: n for key, n in counts.items() if key in COLLECTIVES})
             assert ours == collectives_of(opcodes, text), name
             told["collectives"] += ours.total()

@@ -1,0 +1,104 @@
+"""Collectives that run inside a fusion: which fusion the schedule knows, and what it comes to.
+
+The inside of a fusion has no schedule, so such a collective stands where its outermost fusion does.
+An all-reduce of which the fusion hands out each device's own part alone is a reduce-scatter:
+libtpu's pass `tpu-all-reduce-scatter-fusion` makes those (`kind=kCustom,
+calls=%all-reduce-scatter.1`; libtpu 0.0.50), and profiles of them show the time of one
+(XProf's category `all-reduce-scatter fusion`). That is inferred: the text prints an all-reduce.
+Given modules; asynchronous starts and what they run are those of `async_pairs.py`.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from app.analysis.async_pairs import is_fused
+from app.analysis.opcodes import collective_opcode
+from hlo_parser import Computation, Instruction, Module
+
+# What hands an array on whole on its way from the all-reduce to the slice.
+_HANDS_ON = frozenset({"bitcast", "convert", "copy", "get-tuple-element", "reshape", "transpose"})
+_OWN_NUMBER = frozenset({"partition-id", "replica-id"})
+# Of libtpu's computations, whose slice may be told where to begin from outside.
+_NAME = "all-reduce-scatter"
+
+Inside = tuple[Computation, Instruction]
+
+
+def find_fused(module: Module) -> Mapping[tuple[str, str], tuple[Inside, ...]]:
+    """The collectives inside fusions, by the computation and the name of the outermost fusion."""
+    found: dict[tuple[str, str], list[Inside]] = {}
+    for computation in module.computations:
+        inside = [i for i in computation.instructions if collective_opcode(i) is not None]
+        if not inside or not is_fused(module, computation):
+            continue
+        for around, fusion in _outermost(module, computation):
+            here = found.setdefault((around.name, fusion.name), [])
+            here += [(computation, instruction) for instruction in inside]
+    return {place: tuple(inside) for place, inside in found.items()}
+
+
+def opcode_run(module: Module, computation: Computation, instruction: Instruction) -> str | None:
+    """The collective that an instruction comes to, as `collective_opcode`; None for others.
+
+    Differs for the all-reduce of a fusion that keeps one part of it: that is a reduce-scatter.
+    """
+    if is_scattered(module, computation, instruction):
+        return "reduce-scatter"
+    return collective_opcode(instruction)
+
+
+def is_scattered(module: Module, computation: Computation, instruction: Instruction) -> bool:
+    """Whether this is an all-reduce in a fusion that hands out each device's own part alone."""
+    if instruction.opcode != "all-reduce" or not is_fused(module, computation):
+        return False
+    pending = [instruction]
+    seen: set[str] = set()
+    for here in pending:
+        users = computation.users.get(here.name, ())
+        if here.name == computation.root.name or not users:
+            return False
+        for user in users:
+            if user.opcode in _HANDS_ON and user.name not in seen:
+                seen.add(user.name)
+                pending.append(user)
+            elif user.opcode not in _HANDS_ON and not _takes_own_part(computation, here, user):
+                return False
+    return True
+
+
+def _outermost(module: Module, fused: Computation) -> Iterator[tuple[Computation, Instruction]]:
+    """The fusions, of computations that are not fused themselves, in which this one runs."""
+    pending = [fused.name]
+    seen = {fused.name}
+    for name in pending:
+        for around, caller in module.callers(name):
+            if caller.opcode != "fusion" or around.name in seen:
+                continue
+            if is_fused(module, around):
+                seen.add(around.name)
+                pending.append(around.name)
+            else:
+                yield around, caller
+
+
+def _takes_own_part(computation: Computation, whole: Instruction, user: Instruction) -> bool:
+    """Whether `user` cuts out of `whole` a part that the device's own number chooses."""
+    if user.opcode != "dynamic-slice" or user.operands[0] != whole.name:
+        return False
+    if user.shape.byte_size >= whole.shape.byte_size:
+        return False
+    return computation.name.startswith(_NAME) or _reads_own_number(computation, user.operands[1:])
+
+
+def _reads_own_number(computation: Computation, names: tuple[str, ...]) -> bool:
+    pending = list(names)
+    seen = set(names)
+    for name in pending:
+        instruction = computation.get(name)
+        if instruction is None:
+            continue
+        if instruction.opcode in _OWN_NUMBER:
+            return True
+        fresh = [operand for operand in instruction.operands if operand not in seen]
+        seen.update(fresh)
+        pending += fresh
+    return False

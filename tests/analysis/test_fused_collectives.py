@@ -1,0 +1,114 @@
+"""Collectives inside fusions stand where the fusion does; a scattered all-reduce is told so."""
+
+import pytest
+
+from analysis.histories import history_of
+from analysis.tpu_texts import SCATTERED, WHOLE_BEFORE
+from app.analysis.collectives import find_collectives
+from app.analysis.history import describe_dumps
+from app.analysis.loop_history import follow_loops
+from app.analysis.summaries import summarize_loops
+from app.model.report import Collective
+from app.views.collectives_schedule import schedules_of
+
+
+def collectives_of(*texts: str) -> tuple[Collective, ...]:
+    history = history_of(*texts)
+    return find_collectives(history, follow_loops(history), backend="TPU")
+
+
+def test_a_scattered_all_reduce_is_the_reduce_scatter_that_it_is_run_as() -> None:
+    (found,) = collectives_of(SCATTERED)
+    assert (found.computation, found.instruction) == ("body", "scatter")
+    assert (found.opcode, found.printed) == ("reduce-scatter", "all-reduce")
+    assert found.fused == "all-reduce-scatter.1.clone"
+    # 8 x 64 x 64 float32, padded to 8 x 72 rows, of which 7/8 are sent once.
+    assert found.bytes == 8 * 72 * 64 * 4 * 7 // 8
+    assert found.executions == 4
+    assert found.waited_us is not None
+    assert found.source is not None
+    assert (found.source.file, found.source.line) == ("t.py", 9)
+
+
+def test_counts_and_sums_are_those_of_a_reduce_scatter() -> None:
+    history = history_of(SCATTERED)
+    (row,) = describe_dumps(history)
+    sent = 8 * 72 * 64 * 4 * 7 // 8
+    assert row.counts == {"fusion": 1, "reduce-scatter": 1, "while": 1}
+    assert row.collective_bytes == {"reduce-scatter": 4 * sent}
+    loops = follow_loops(history)
+    (loop,) = summarize_loops(history, loops, find_collectives(history, loops))
+    assert (loop.collectives, loop.collective_bytes) == ({"reduce-scatter": 1}, sent)
+
+
+def test_it_is_drawn_at_the_place_of_the_fusion() -> None:
+    history = history_of(SCATTERED)
+    (schedule,) = schedules_of(history.last.module, collectives_of(SCATTERED), history.id)
+    assert schedule.computation == "body"
+    (window,) = schedule.windows
+    # Behind negate, before the addition of the counter.
+    assert (window.start, window.end) == (1, 1)
+    assert "scatter" not in [work.name for work in schedule.works]
+
+
+def test_its_history_begins_with_the_all_reduce_on_the_same_operand() -> None:
+    (found,) = collectives_of(WHOLE_BEFORE, SCATTERED)
+    assert [(event.kind, event.detail) for event in found.history[1:]] == [
+        ("became", "all-reduce -> reduce-scatter")
+    ]
+    assert found.history[0].dump == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # All devices keep the same part.
+        ("dynamic-slice(%whole, %offset, %zero)", "dynamic-slice(%whole, %zero, %zero)"),
+        # The whole sum leaves the fusion too.
+        ("dynamic-slice(%whole, %offset, %zero)", "dynamic-slice(%other, %offset, %zero)"),
+    ],
+)
+def test_what_keeps_no_part_of_its_own_stays_an_all_reduce(old: str, new: str) -> None:
+    text = SCATTERED.replace("all-reduce-scatter.1.clone", "fused.1").replace(
+        "  %own = ", "  %other = f32[576,64]{1,0} negate(%whole)\n  %own = "
+    )
+    assert old in text
+    (found,) = collectives_of(text.replace(old, new))
+    assert (found.instruction, found.opcode, found.printed) == ("scatter", "all-reduce", None)
+    assert found.bytes == 2 * (8 * 72 * 64 * 4) * 7 // 8
+
+
+def test_outside_of_fusions_the_text_is_taken_at_its_word() -> None:
+    (found,) = collectives_of(WHOLE_BEFORE)
+    assert (found.instruction, found.opcode, found.fused) == ("all", "all-reduce", None)
+
+
+def test_any_collective_of_a_fusion_stands_where_its_outermost_fusion_does() -> None:
+    text = SCATTERED.replace("calls=%all-reduce-scatter.1.clone", "calls=%outer").replace(
+        "%body (",
+        "%outer (o: f32[512,64]) -> f32[72,64] {\n"
+        "  %o = f32[512,64]{1,0} parameter(0)\n"
+        "  ROOT %in = f32[72,64]{1,0} fusion(%o), kind=kCustom, calls=%all-reduce-scatter.1.clone\n"
+        "}\n\n%body (",
+        1,
+    )
+    (found,) = collectives_of(text)
+    assert (found.computation, found.instruction) == ("body", "scatter")
+    assert (found.opcode, found.fused) == ("reduce-scatter", "all-reduce-scatter.1.clone")
+
+
+def test_an_asynchronous_start_runs_what_its_fusion_holds() -> None:
+    text = SCATTERED.replace(
+        "%scatter = f32[72,64]{1,0} fusion(%busy), kind=kCustom, calls=%all-reduce-scatter.1.clone",
+        "%start = ((f32[512,64]{1,0}), f32[72,64]{1,0}, u32[]) async-start(%busy), calls=%wrapped\n"
+        "  %scatter = f32[72,64]{1,0} async-done(%start)",
+    ).replace(
+        "%body (",
+        "%wrapped (o: f32[512,64]) -> f32[72,64] {\n"
+        "  %o = f32[512,64]{1,0} parameter(0)\n"
+        "  ROOT %in = f32[72,64]{1,0} fusion(%o), kind=kCustom, calls=%all-reduce-scatter.1.clone\n"
+        "}\n\n%body (",
+        1,
+    )
+    (found,) = collectives_of(text)
+    assert (found.instruction, found.opcode, found.is_async) == ("start", "reduce-scatter", True)
