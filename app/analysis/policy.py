@@ -255,7 +255,7 @@ def _resharding_row(check: Check, dump: Analysed, module: Module) -> PolicyRow:
         value=len(found),
         limit="none" + (" at these lines" if check.lines else ""),
         why=found[0].said if found else "",
-        places=tuple(_resharded(each, check.lines) for each in found[:MOST_PLACES]),
+        places=tuple(_resharded(each, check.lines) for each in found),
     )
 
 
@@ -316,7 +316,8 @@ def _row(
         baseline=baseline,
         verdict=verdict,
         why=why,
-        places=places,
+        places=places[:MOST_PLACES],
+        places_total=len(places),
         optional=check.optional,
     )
 

@@ -31,11 +31,11 @@ class Subject:
 
 
 def figure_of(check: Check, subject: Subject) -> tuple[float | None, tuple[PolicyPlace, ...]]:
-    """The figure, and the instructions behind it where it counts instructions."""
+    """The figure, and all instructions behind it where it counts some, the largest share first."""
     measure = check.measure
     if measure in ("collectives", "collective_bytes", "exposed_us"):
         counted = _collectives(check, subject)
-        return _of_collectives(measure, counted), tuple(map(_place, counted[:MOST_PLACES]))
+        return _of_collectives(measure, counted), _places(measure, counted)
     loop = subject.loop
     if measure == "trip_count":
         return (None if loop is None else loop.trip_count), ()
@@ -83,12 +83,29 @@ def _of_module(measure: Measure | None, subject: Subject) -> float | None:
     return of_dump[measure](last) if measure is not None else None
 
 
-def _place(collective: Collective) -> PolicyPlace:
+def _places(measure: Measure, counted: Sequence[Collective]) -> tuple[PolicyPlace, ...]:
+    found: list[PolicyPlace] = []
+    windows: set[tuple[str, str]] = set()
+    for collective in counted:
+        value: float | None = collective.bytes
+        if measure == "exposed_us":
+            value = exposed_us((collective,))
+            place = collective.computation, collective.instruction
+            # What is hidden, or waited for with another of the same window, adds nothing.
+            if not value or (place in windows and collective.waited_us is None):
+                continue
+            windows.add(place)
+        found.append(_place(collective, value))
+    return tuple(sorted(found, key=lambda place: -(place.value or 0)))
+
+
+def _place(collective: Collective, value: float | None) -> PolicyPlace:
     return PolicyPlace(
         instruction=collective.instruction,
         opcode=collective.opcode,
         computation=collective.computation,
         source=collective.source,
+        value=value,
     )
 
 

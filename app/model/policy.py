@@ -13,13 +13,18 @@ PolicyVerdict = Literal["pass", "fail", "unknown"]
 
 
 class PolicyPlace(Struct, frozen=True, kw_only=True):
-    """An instruction that a check counted or found, of the last text or the one of `file`."""
+    """An instruction that a check counted or found, of the last text or the one of `file`.
+
+    `value` is its share, of the row's unit; of a row that counts, the bytes that it sends when it
+    runs once. None where a check looks for something and measures nothing.
+    """
 
     instruction: str
     opcode: str
     computation: str = ""
     file: str | None = None
     source: Source | None = None
+    value: float | None = None
 
 
 class PolicyRow(Struct, frozen=True, kw_only=True):
@@ -27,7 +32,8 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
 
     `loop` is the loop's id, and `loop_name` its name in the report.
     `limit` is in words; `value` and `baseline` are None where they are not known or the check
-    counts nothing. `unknown` fails too, unless the check is optional: what is not known is no pass.
+    counts nothing. `places` are the first of `places_total`, the largest share first. `unknown`
+    fails too, unless the check is optional: what is not known is no pass.
     """
 
     check: str
@@ -42,6 +48,7 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
     verdict: PolicyVerdict
     why: str = ""
     places: tuple[PolicyPlace, ...] = ()
+    places_total: int = 0
     optional: bool = False
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from app.model.comparison import Unit
 from app.model.policy import PolicyPlace, PolicyResult, PolicyRow
+from app.report.collectives_drawing import micros_text
 from app.report.comparison import figure
 from app.report.comparison_sheet import Grid, Section, Sheet, grid
 from app.report.markdown import escaped
-from app.report.wording import counted, legible, place_text
+from app.report.wording import counted, legible, place_text, size_text
 
 _COLUMNS = ("", "check", "where", "value", "baseline", "limit", "why")
 _ALWAYS = frozenset({"", "check", "value", "limit"})
@@ -81,14 +83,22 @@ def _row(row: PolicyRow) -> tuple[str, ...]:
 
 
 def _section(row: PolicyRow) -> Section:
-    return Section(f"{row.check}: what counts", facts=tuple(map(_place, row.places)))
+    facts = [_place(place, row.unit) for place in row.places]
+    more = row.places_total - len(row.places)
+    facts += [(f"and {more:,} more", "not listed")] if more > 0 else []
+    return Section(f"{row.check}: what counts", facts=tuple(facts))
 
 
-def _place(place: PolicyPlace) -> tuple[str, str]:
+def _place(place: PolicyPlace, unit: Unit) -> tuple[str, str]:
+    """The line, and `12 ms, %all-gather, all-gather in main`."""
     where = place_text(place.source) if place.source else "no line known"
     inside = f" in {place.computation}" if place.computation else ""
     file = f", {place.file}" if place.file else ""
-    return where, f"%{place.instruction}, {place.opcode}{inside}{file}"
+    value = ""
+    if place.value is not None:
+        is_time = unit == "us"
+        value = f"{micros_text(place.value) if is_time else size_text(int(place.value))}, "
+    return where, f"{value}%{place.instruction}, {place.opcode}{inside}{file}"
 
 
 def policy_markdown(result: PolicyResult) -> Iterator[str]:

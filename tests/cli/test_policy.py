@@ -257,3 +257,18 @@ def test_a_policy_that_cannot_be_read(
     assert f"{policy}: " in printed
     assert told in printed
     assert "Errno" not in printed
+
+
+def test_what_counts_is_told_with_the_largest_share_first(pipelined: Path, policy: Policy) -> None:
+    text = "".join(f'[[check]]\nmeasure = "{m}"\nmax = 0\n' for m in ("exposed_us", "collectives"))
+    waits, counts = policy(text, pipelined, code=1)["rows"]
+    for row in (waits, counts):
+        values = [place["value"] for place in row["places"]]
+        assert len(values) == min(12, row["places_total"])
+        assert values == sorted(values, reverse=True)
+    assert counts["places_total"] == counts["value"]
+    times = [place["value"] for place in waits["places"]]
+    # What is hidden adds nothing and is not among them.
+    assert min(times) > 0
+    assert waits["places_total"] < counts["places_total"]
+    assert sum(times) == pytest.approx(waits["value"]) or waits["places_total"] > len(times)

@@ -280,3 +280,18 @@ def test_figures() -> None:
     assert figure(2_500_000, "flops") == "2.5 MFLOP"
     assert figure(12.4, "us") == "12 µs"
     assert figure(12_000, "") == "12,000"
+
+
+def test_what_counts_has_its_value_and_says_how_many_more_there_are() -> None:
+    places = tuple(
+        PolicyPlace(instruction=f"ar.{at}", opcode="all-reduce", value=value)
+        for at, value in enumerate((12_500.0, 0.4))
+    )
+    row = PolicyRow(check="wait", verdict="fail", unit="us", places=places, places_total=40)
+    sheet = policy_sheet(policy(row))
+    assert sheet.sections[0].facts == (
+        ("no line known", "12.5 ms, %ar.0, all-reduce"),
+        ("no line known", "0.4 µs, %ar.1, all-reduce"),
+        ("and 38 more", "not listed"),
+    )
+    assert "- and 38 more: not listed" in list(policy_markdown(policy(row)))
