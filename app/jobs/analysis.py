@@ -10,8 +10,9 @@ from app.jobs.aligning import add_costly_pairs
 from app.jobs.room import room_told
 from app.jobs.runner import FIRST_RESULT
 from app.jobs.upload import Upload
-from app.model.report import SEVERITIES, Report
+from app.model.report import SEVERITIES, Finding, Report
 from app.report.verdict import ranked_findings, verdict_of
+from app.rules.frame import load_rules
 from app.service import Analysis, Log, Question, examine, tool_version
 from app.settings import Settings
 
@@ -61,12 +62,28 @@ def examined(
     )
 
 
+def _verdict_word(report: Report, leading: Finding | None) -> str:
+    """The class of what failed; of a compile that ended well, the slug of what was found in it.
+
+    Classes are those of failures: of a note on a peak, `oom-buffers` would say that memory ran out.
+    """
+    if leading is not None and (leading.severity == "error" or not report.modules):
+        return leading.class_
+    if report.failure is not None:
+        return report.failure.kind
+    slugs = {rule.code: rule.slug for rule in load_rules()} if leading else {}
+    return slugs.get(leading.rule, leading.rule.lower()) if leading else ""
+
+
 def summary_of(report: Report) -> dict[str, Any]:
     """The few words and counts kept beside the bundle; no name of a file, op or person."""
     verdict = verdict_of(report)
     counted = [each for each in ranked_findings(report) if each.confidence != "ruled_out"]
+    leading = counted[0] if counted else None
     return {
-        "verdict": counted[0].class_ if counted else "",
+        "verdict": _verdict_word(report, leading),
+        "rule": leading.rule if leading else "",
+        "class": leading.class_ if leading else "",
         "tone": verdict.tone,
         "headline": verdict.headline,
         "findings": {

@@ -65,7 +65,11 @@ class ReportState(BaseModel):
     )
     attempt: int = Field(description="how often the analysis was begun")
     progress: JobProgress | None = Field(description="null when it is over")
-    summary: dict[str, Any] | None = Field(description="verdict and counts, once there is a report")
+    summary: dict[str, Any] | None = Field(
+        description="once there is a report: `verdict` (the class of what failed; of a compile "
+        "that ended well, what the leading finding is of, as its rule is named), that finding's "
+        "`rule` and `class`, `headline` and counts"
+    )
     failed: bool | None = Field(
         description="no report, or a finding at or above `fail_on`; null while it is not over"
     )
