@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             dump = _explain(dump, question, settings, arguments)
     finally:
         if failed or end.interrupted or place.is_kept:
-            _say_where(place, end, dump)
+            _say_where(place, end, dump, given)
     if not (failed or end.interrupted):
         _discard(place)
     return _exit_code(end)
@@ -306,7 +306,7 @@ def _has_log(place: _Place) -> bool:
     return place.log.is_file() and place.log.stat().st_size > 0
 
 
-def _say_where(place: _Place, end: ProgramEnd, dump: Path | None) -> None:
+def _say_where(place: _Place, end: ProgramEnd, dump: Path | None, given: str) -> None:
     """The command that explains it again, as a shell takes it, of what is there."""
     words = ["hloscope", "analyze"]
     if dump is not None:
@@ -315,6 +315,9 @@ def _say_where(place: _Place, end: ProgramEnd, dump: Path | None) -> None:
         words += ["--log", str(place.log)]
     elif dump is None:
         return
+    if given:
+        # One word: a flag alone would be taken for one of our own.
+        words.append(f"--flags={given}")
     if end.timed_out:
         words.append("--hung")
     complain(f"kept for another look: {shlex.join(words)}")

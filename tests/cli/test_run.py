@@ -76,10 +76,12 @@ def test_a_dump_is_kept_when_asked_for(tmp_path: Path) -> None:
     assert ran(tmp_path, COMPILED, "--keep", str(keep)).code == 2
 
 
-def ran_command(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def ran_command(
+    tmp_path: Path, *words: str, environ: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*hloscope(), *words],
-        env=surroundings(tmp_path),
+        env=surroundings(tmp_path, environ),
         capture_output=True,
         text=True,
         timeout=60,
@@ -146,6 +148,19 @@ def test_another_look_at_a_run_without_a_dump(tmp_path: Path) -> None:
     again = look_again(done)
     assert again.returncode == 0
     assert "run.log" in again.stdout
+
+
+def test_another_look_has_the_flags_and_that_it_hung(tmp_path: Path) -> None:
+    flags = "--xla_cpu_enable_fast_math=false --xla_gpu_cuda_data_dir='/a b'"
+    script = "echo hello; sleep 60"
+    done = ran_command(
+        tmp_path, "--timeout", "1", "--", "sh", "-c", script, environ={"XLA_FLAGS": flags}
+    )
+    (line,) = (line for line in done.stderr.splitlines() if "kept for another look: " in line)
+    assert shlex.split(line)[-2:] == [f"--flags={flags}", "--hung"]
+    again = look_again(done)
+    assert "unrecognized" not in again.stderr
+    assert "2 flags known" in again.stdout
 
 
 def test_blanks_in_the_place_of_the_dump(tmp_path: Path) -> None:
