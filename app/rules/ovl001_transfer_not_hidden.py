@@ -21,7 +21,10 @@ Switch the latency-hiding scheduler on; let all-gathers and reduce-scatters of l
 double the bodies of loops; or write the program so that the product comes between.
 
 ## Limits
-Silent where all of them together could save less than a tenth of a millisecond. The scheduler also
+Silent where all of them together could save less than a tenth of a millisecond. One that sends so
+little that more than nine tenths of its time is starting it is left out: a few bytes cost the same
+wherever they stand, and of starting there is but a guess. So is one that could save less than a
+hundredth of what all could. The scheduler also
 weighs memory, and a product may already hide another collective. A device that the dump does not
 name is taken for a common one of its kind, and then it is a note whatever the time. Programs for
 CPUs are left alone.
@@ -34,7 +37,7 @@ marked synchronous), xla/service/collective_pipeliner.cc; openxla/xla#9065.
 from collections.abc import Iterable, Iterator, Sequence
 
 from app import knowledge
-from app.analysis.cost_model import device_of
+from app.analysis.cost_model import Device, device_of
 from app.analysis.lost_overlap import LostOverlap, find_lost_overlap
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
@@ -55,6 +58,10 @@ _PIPELINING = {
 _MOST = 3
 # What all of them could save; below it nobody would change a program.
 _LEAST_SECONDS = 1e-4
+# Of its start-up time: what sends for less is next to nothing but starting.
+_SENDING_PART = 0.1
+# Of what all could save.
+_LEAST_PART = 0.01
 # Below this time, or this part of the products' own time, it is a note.
 _SERIOUS_SECONDS = 1e-3
 _SERIOUS_PART = 0.1
@@ -70,8 +77,21 @@ def check(facts: Facts) -> Iterable[Finding]:
                 facts.loops.get(history.id, ()),
                 facts.environment.backend,
             )
+            lost = _worth_telling(lost, device_of(history, facts.environment.backend))
             if sum(o.seconds for o in lost) >= _LEAST_SECONDS:
                 yield _finding(facts, history, lost)
+
+
+def _worth_telling(lost: Sequence[LostOverlap], device: Device | None) -> list[LostOverlap]:
+    """Those that cost something, in the order given."""
+    sending = [
+        o
+        for o in lost
+        if device is not None
+        and o.collective.bytes / device.link_bandwidth >= _SENDING_PART * device.collective_launch
+    ]
+    least = _LEAST_PART * sum(o.seconds for o in sending)
+    return [o for o in sending if o.seconds >= least]
 
 
 def _finding(facts: Facts, history: ModuleHistory, lost: Sequence[LostOverlap]) -> Finding:
@@ -109,6 +129,8 @@ def _finding(facts: Facts, history: ModuleHistory, lost: Sequence[LostOverlap]) 
 
 
 def _said(lost: LostOverlap, collective: str, work: str) -> str:
+    if lost.collective.printed:
+        collective += f", a {lost.collective.opcode} (inferred from its fusion),"
     how = "is synchronous" if lost.manner == "synchronous" else "has no computation in its window"
     size = bytes_in_words(lost.collective.bytes)
     times = f" {lost.times} times" if lost.times and lost.times > 1 else ""
