@@ -15,14 +15,17 @@ from app.analysis.opcodes import base_opcode
 from app.model.dump import CheckFailure, DumpContents, LogFacts, ModuleHistory
 from app.model.report import Releases
 from hlo_parser import Instruction, Module
+from hlo_parser.possessive import compile_pattern
 
 _WEIGHTS: Mapping[str, int] = {"exact": 0, "strong": 1, "fair": 2, "weak": 3}
 _COMPACT = re.compile(r"%[\w.\-]+#\d")
+_WITH_ID = compile_pattern(r".*\.\d++")
 _PERCENT = re.compile(r"(?:ROOT )?%")
 _NAMED = re.compile(r"(?:ROOT )?[\w.\-]+ = ")
 _SHAPED_OPERAND = re.compile(r"[\]})] %")
 _MODULES = 4
-# What XLA's printer decides; a proto is printed anew, in one form for all releases.
+# What XLA's printer decides; a proto is printed anew, in one form for all releases, and a text of
+# somebody's own hand says nothing of any.
 _OF_PRINT = frozenset(
     (
         "compact-tuple-elements",
@@ -166,7 +169,7 @@ def _signs_of_texts(modules: Sequence[ModuleHistory]) -> tuple[str, ...]:
     for module in modules:
         for dump in dict.fromkeys((module.dumps[0], module.last)):
             signs = dict.fromkeys(_signs_of_text(dump.module))
-            if dump.from_proto:
+            if dump.from_proto or not _is_of_xla(dump.module):
                 signs = dict.fromkeys(sign for sign in signs if sign not in _OF_PRINT)
             found.update(signs)
     if "jit-main" in found:
@@ -174,6 +177,21 @@ def _signs_of_texts(modules: Sequence[ModuleHistory]) -> tuple[str, ...]:
     if "compact-tuple-elements" in found:
         found.pop("tuple-element-instructions", None)
     return tuple(found)
+
+
+def _is_of_xla(module: Module) -> bool:
+    """Whether anything shows that XLA printed the text: what short texts by hand are without.
+
+    Its header states at least `entry_computation_layout`, since before the first release known here
+    (xla/hlo/ir/hlo_module.cc, Print); names end in ids; metadata leads to the program.
+    """
+    if module.header.attributes or module.frames is not None:
+        return True
+    return any(
+        instruction.metadata is not None or _WITH_ID.fullmatch(instruction.name)
+        for computation in module.computations
+        for instruction in computation.instructions
+    )
 
 
 def _signs_of_text(module: Module) -> Iterator[str]:

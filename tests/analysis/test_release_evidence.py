@@ -10,18 +10,24 @@ from app.model.dump import DumpContents, DumpName, LogFacts, ModuleHistory, Pass
 from app.model.report import Coverage, Input
 from hlo_parser import parse_module
 
-OLD = "HloModule m\n\nENTRY e {\n  p = f32[2]{0} parameter(0)\n  ROOT n = f32[2]{0} negate(p)\n}\n"
+OLD = (
+    "HloModule m, is_scheduled=true\n\nENTRY e {\n  p = f32[2]{0} parameter(0)\n"
+    "  ROOT n = f32[2]{0} negate(p)\n}\n"
+)
 NEW = (
-    "HloModule m\n\nENTRY %e (p: (f32[2])) -> f32[2] {\n  %p = (f32[2]{0}) parameter(0)\n"
+    "HloModule m, is_scheduled=true\n\n"
+    "ENTRY %e (p: (f32[2])) -> f32[2] {\n  %p = (f32[2]{0}) parameter(0)\n"
     "  ROOT %n = f32[2]{0} negate(%p#0)\n}\n"
 )
 MIDDLE = (
-    "HloModule m\n\nENTRY %e (p: (f32[2])) -> f32[2] {\n  %p = (f32[2]{0}) parameter(0)\n"
+    "HloModule m, is_scheduled=true\n\n"
+    "ENTRY %e (p: (f32[2])) -> f32[2] {\n  %p = (f32[2]{0}) parameter(0)\n"
     "  %g = f32[2]{0} get-tuple-element(%p), index=0\n  ROOT %n = f32[2]{0} negate(%g), "
     'metadata={op_name="jit(f)/neg" source_file="f.py" source_line=3 source_end_line=3}\n}\n'
 )
 LONG = (
-    "HloModule m\n\nENTRY %e (p: f32[2]) -> f32[2] {\n  %p = f32[2]{0} parameter(0)\n"
+    "HloModule m, is_scheduled=true\n\n"
+    "ENTRY %e (p: f32[2]) -> f32[2] {\n  %p = f32[2]{0} parameter(0)\n"
     "  ROOT %n = f32[2]{0} negate(f32[2]{0} %p)\n}\n"
 )
 REFUSED = (
@@ -49,6 +55,16 @@ def dump_of(
         memory_reports=(),
         coverage=Coverage(),
     )
+
+
+def test_a_text_by_hand_says_nothing_of_a_release() -> None:
+    by_hand = OLD.replace(", is_scheduled=true", "")
+    assert releases_that_fit(dump_of(by_hand), LogFacts(), {}).releases == ()
+    for shown in (
+        by_hand.replace("negate(p)", 'negate(p), metadata={op_name="jit(f)/jit(main)/neg"}'),
+        by_hand.replace("n = ", "n.7 = "),
+    ):
+        assert releases_that_fit(dump_of(shown), LogFacts(), {}).releases
 
 
 def span(found: tuple[str, ...]) -> tuple[str, str]:
