@@ -142,6 +142,8 @@ _NOTES = {
     "cycle": "{count} computations or calls lead back to where they start (first: {first})",
     "twice_defined": "{count} names are defined twice in one computation (first: {first})",
     "absurd_shape": "{count} values have more bytes than a machine can address (first: {first})",
+    "unknown_type": "{count} values are of an element type that XLA is not known to have; their "
+    "bytes are a guess by its name (first: {first})",
     "similar_name": "{count} names differ from an earlier one only in case, composition or final "
     "dots (first: {first})",
 }

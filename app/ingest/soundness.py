@@ -2,20 +2,26 @@
 
 A text that a damaged file or an evil mind made may name operands that nothing defines, instructions
 that feed themselves, computations that call each other in a circle, and shapes of more bytes than
-any machine addresses. All of it is kept and analysed, for every walk behind this room ends on such
-texts too; it is only said. In goes a module, out come codes with the first place of each.
+any machine addresses or of types that no release has. All of it is kept and analysed, for every
+walk behind this room ends on such texts too; it is only said. In goes a module, out come codes with
+the first place of each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from hlo_parser import Computation, Module, Shape
+from hlo_parser.computation import Gap
+from hlo_parser.literal_forms import TYPE_WORDS
 
 # What `byte_size` counts at most: more than this XLA cannot hold.
 _MOST_BYTES = (1 << 63) - 1
 
 
 def faults_of(module: Module) -> Iterator[tuple[str, str]]:
-    """Code and place of each fault: `undefined`, `cycle`, `twice_defined` or `absurd_shape`."""
+    """Code and place of each fault.
+
+    `undefined`, `cycle`, `twice_defined`, `absurd_shape` or `unknown_type`.
+    """
     for computation in module.computations:
         yield from _faults_in(computation)
     yield from _faults_of_calls(module)
@@ -33,14 +39,31 @@ def _faults_in(computation: Computation) -> Iterator[tuple[str, str]]:
         seen.add(made.name)
         if _is_absurd(made.shape):
             yield "absurd_shape", made.name
+        strange = _strange_type(made.shape)
+        if strange is not None:
+            yield "unknown_type", f"{strange} of {made.name}"
     # XLA prints operands first, so hardly any text has one that comes later.
     for name, operand in later:
-        # What a line that could not be parsed defines is not known.
-        if operand not in seen and not computation.gaps:
+        if operand not in seen and not any(_may_define(gap, operand) for gap in computation.gaps):
             yield "undefined", f"{operand}, an operand of {name}"
     if any(operand in seen for _, operand in later):
         operands = {made.name: made.operands for made in computation.instructions}
         yield from (("cycle", name) for name in _on_a_cycle(operands))
+
+
+def _may_define(gap: Gap, name: str) -> bool:
+    """Whether a line that could not be parsed may define it; of several lines all is possible."""
+    return gap.end_line > gap.line or name in gap.text.partition("=")[0]
+
+
+def _strange_type(shape: Shape) -> str | None:
+    """The first element type in it that XLA is not known to have."""
+    pending = [shape]
+    for here in pending:
+        if here.kind == "array" and here.element_type not in TYPE_WORDS:
+            return here.element_type
+        pending += here.elements
+    return None
 
 
 def _is_absurd(shape: Shape) -> bool:

@@ -31,6 +31,8 @@ def body(name: str, callee: str) -> str:
         (f"ROOT a = f32[{'9' * 40}] broadcast(p), dimensions={{}}", "absurd_shape"),
         ("ROOT a = (f32[1], s8[9223372036854775807]) custom-call(p)", "absurd_shape"),
         ("ROOT p = f32[] add(p, p)", "twice_defined"),
+        ("ROOT a = f99[4]{0} add(p, p)", "unknown_type"),
+        ("ROOT a = (f32[], (s32[2], quux[3])) custom-call(p)", "unknown_type"),
     ],
 )
 def test_a_fault_is_said_and_the_text_is_kept(line: str, code: str) -> None:
@@ -66,6 +68,14 @@ def test_what_a_line_that_is_not_understood_defines_is_not_called_missing() -> N
     contents = read("q = f32[ !!", "ROOT a = f32[] add(p, q)")
     assert contents.coverage.unparsed_lines == 1
     assert remarks(contents) == []
+
+
+def test_what_no_such_line_can_define_is_missing() -> None:
+    unclosed = f"HloModule m\n\nENTRY e {{\n{PARAMETER}  ROOT a = f32[] add(p, zz)\n"
+    contents = load(tar_of({FIRST: unclosed.encode()}))
+    assert contents.coverage.unparsed_lines == 1
+    assert remarks(contents) == ["undefined"]
+    assert remarks(read("q = f32[ !!", "ROOT a = f32[] add(p, zz)")) == ["undefined"]
 
 
 def test_long_chains_and_large_circles_take_no_time() -> None:
