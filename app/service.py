@@ -28,6 +28,7 @@ from app.analysis.policy import hold_against
 from app.analysis.policy_file import Check
 from app.analysis.program_lines import program_lines
 from app.analysis.ranks import compare_loaded
+from app.analysis.release_given import remarks_on_release
 from app.analysis.source_repair import SourceRepairer, source_coverage
 from app.analysis.sources import renumbered_texts
 from app.analysis.summaries import summarize_loops
@@ -369,7 +370,12 @@ def _read(log: Log) -> LogFacts:
 
 def _coverage(contents: DumpContents | None, log: LogFacts, question: Question) -> Coverage:
     coverage = contents.coverage if contents else Coverage(lines=log.lines)
-    remarks = (*coverage.remarks, *log.remarks, *remarks_on_flags(question.flags))
+    remarks = (
+        *coverage.remarks,
+        *log.remarks,
+        *remarks_on_flags(question.flags),
+        *remarks_on_release(question.release, question.release_how, contents, log),
+    )
     return structs.replace(coverage, remarks=remarks)
 
 
