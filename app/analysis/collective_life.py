@@ -276,7 +276,10 @@ class CollectiveTracer:
         source = self._differ.instruction_before(*modules, around, operand)
         alike = operation_of(made[1])
         for user in () if source is None else before.users.get(source.name, ()):
-            if operation_of(user) == alike:
+            # Of a tuple others work on other elements.
+            place = source.name if source else "", fusion.operand_paths[0]
+            works_on = zip(user.operands, user.operand_paths, strict=True)
+            if operation_of(user) == alike and place in works_on:
                 return Sighting(dump - 1, before, user)
         return None
 

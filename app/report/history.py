@@ -22,6 +22,7 @@ _WORDS: dict[StageKind, str] = {
     "made": "made",
     "first_seen": "no surely equal one",
     "copied": "copied from",
+    "replaced": "in the place of",
     "moved": "moved, from",
     "changed": "changed",
     "renamed": "renamed, from",
@@ -155,12 +156,11 @@ def _origin(place: HistoryPlace, history: InstructionHistory, behind: Sequence[C
     if by.name is None or not by.alone:
         why = "texts before it are missing" if by.name else "which pass made it is not known"
         return f" First seen in the text {text}; {why}."
-    copiers = [
-        _work_name(place.module, stage.dump, behind)
+    copied = "".join(
+        f", {stage.kind} by {_work_name(place.module, stage.dump, behind)}"
         for stage in reversed(history.stages)
-        if stage.kind == "copied"
-    ]
-    copied = f", copied by {', then by '.join(copiers)}" if copiers else ""
+        if stage.kind in ("copied", "replaced")
+    )
     turned = "".join(
         f", {stage.turned} since {_work_name(place.module, stage.dump, behind)}"
         for stage in reversed(history.stages)
@@ -203,7 +203,7 @@ def _stage_view(place: HistoryPlace, stage: Stage, behind: Sequence[ChangedBy]) 
         name=legible(_work_name(place.module, stage.dump, behind)),
         href=f"{place.report}/diff?{urlencode(query, errors='replace')}",
         word=(f"made {stage.turned}, " if stage.turned else "") + _WORDS[stage.kind],
-        how=f"({stage.how})" if stage.kind == "copied" and stage.how else "",
+        how=f"({stage.how})" if stage.kind in ("copied", "replaced") and stage.how else "",
         before="" if is_same else legible(stage.before),
         what=legible(", ".join(stage.what)),
         after=legible(stage.after),

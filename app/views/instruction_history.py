@@ -12,32 +12,32 @@ from typing import Literal
 
 import msgspec
 
-from app.analysis.async_pairs import is_asynchronous
+from app.analysis.async_pairs import WRAPPERS, is_asynchronous
 from app.analysis.diff import Differ
 from app.analysis.fingerprints import operation_of
 from app.analysis.loop_events import RENAMED_TO
 from app.errors import NotFound
 from app.model.facts import ComputationDiff, ModuleDiff
 from app.model.report import Loop, Struct
-from app.views.copy_origins import Found, copy_origins
+from app.views.copy_origins import Found, Kind, origin_of
 from app.views.cut import shown_name
 from hlo_parser import Computation, Instruction, Module
 
 MAX_BYTES_MATCHED = 48 << 20
 """Bytes of texts that are matched before it is given up, some seconds' work."""
 
-StageKind = Literal["made", "first_seen", "copied", "moved", "changed", "renamed"]
+StageKind = Literal["made", "first_seen", "copied", "replaced", "moved", "changed", "renamed"]
 Ending = Literal["made", "first_text", "given_up"]
 
 
 class Stage(Struct, frozen=True, kw_only=True):
     """What one pass did: `dump` is the text after it, in which the instruction is `after`.
 
-    `before` is "" where the pass made it, and where it is `first_seen`: the text before holds none
-    that is surely the same, but one like it that is gone after the pass. `what` names the parts
-    that differ, `how` says why the two were taken for one instruction; of a copy, `before` is what
-    it is a copy of. `turned` is what a collective became, if it was the other. `alike` are those of
-    the text before that a collective `made` may be a copy of, where several may.
+    `before` is "" where the pass made it, and where it is `first_seen`: one like it is gone since,
+    which is not surely the same; of a copy it is the original, of one that `replaced` another what
+    is gone. `what` names the parts that differ, `how` says why the two were taken for one.
+    `turned` is what a collective became, if it was the other. `alike` are those of the text before
+    that a collective `made` may be a copy of, where several may.
     """
 
     dump: int
@@ -310,7 +310,8 @@ class _Search:
         if stage is not None:
             return stage, origin
         item = _find(after, place)
-        if item is not None and not _has_operation(before, item):
+        # What runs in a fusion may have stood there by itself.
+        if item and item.opcode not in WRAPPERS and not _has_operation(before, item):
             return _made(after, place, number), None
         self._room -= len(self._texts.text(number - 1)) + len(self._texts.text(number))
         self.is_given_up = self._room < 0
@@ -342,15 +343,15 @@ def _matched(
         return stage, origin
     if one is None and _has_like(before, after, diff, place):
         return msgspec.structs.replace(stage, kind="first_seen"), origin
-    return _copied(stage, copy_origins(before, after, place.computation, place.name))
+    return _copied(stage, *origin_of(before, after, place.computation, place.name))
 
 
-def _copied(made: Stage, origins: Sequence[Found]) -> tuple[Stage, _Place | None]:
+def _copied(made: Stage, kind: Kind, origins: Sequence[Found]) -> tuple[Stage, _Place | None]:
     """The stage of what was made: as a copy where only one of the text before can be its origin."""
-    if len(origins) == 1:
-        computation, item = origins[0]
+    if kind != "made":
+        origin = _Place(origins[0][0].name, origins[0][1].name)
         how = "known by operation, shapes, devices and line"
-        return _told(made, "copied", item.name, (), how), _Place(computation.name, item.name)
+        return _told(made, kind, origin.name, (), how), origin
     names = tuple(shown_name(item.name) for _, item in origins)
     return msgspec.structs.replace(made, alike=names), None
 

@@ -112,3 +112,20 @@ def test_an_asynchronous_start_runs_what_its_fusion_holds() -> None:
     )
     (found,) = collectives_of(text)
     assert (found.instruction, found.opcode, found.is_async) == ("start", "reduce-scatter", True)
+
+
+def test_of_a_tuple_the_one_on_the_same_element_is_followed() -> None:
+    both = "%both = (f32[512,64]{1,0}, f32[512,64]{1,0}) custom-call(%x)\n  "
+    other = (
+        "%first = f32[512,64]{1,0} all-reduce(%both#0), channel_id=5, replica_groups={}, "
+        'to_apply=%add, metadata={op_name="jit(f)/other" source_file="t.py" source_line=7}\n  '
+    )
+    before = WHOLE_BEFORE.replace("%all =", f"{both}{other}%all =").replace(
+        "all-reduce(%busy)", "all-reduce(%both#1)"
+    )
+    after = SCATTERED.replace("%scatter =", f"{both}{other}%scatter =").replace(
+        "fusion(%busy)", "fusion(%both#1)"
+    )
+    found = next(item for item in collectives_of(before, after) if item.fused)
+    assert "t.py:9" in found.history[0].detail
+    assert [event.kind for event in found.history] == ["created", "became"]

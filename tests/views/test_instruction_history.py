@@ -278,3 +278,25 @@ def test_a_collective_that_a_pass_cloned_names_its_origin(
     stage = found.stages[0]
     assert (stage.kind, stage.before, stage.alike) == (kind, origin, alike)
     assert found.ending == ("first_text" if origin else "made")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_gone_since_was_replaced_not_copied(kept: bool) -> None:
+    half = "%h = f32[4]{0} slice(%p), slice={[0:4]}"
+    gather = (
+        "f32[8]{0} all-gather(%q), channel_id=1, replica_groups={{0,1}}, dimensions={0}, "
+        'metadata={op_name="jit(f)/dot"}'
+    )
+    plain = f"%ag.1 = {gather.replace('%q', '%h')}"
+    fused = "%f = f32[8]{0} fusion(%h), kind=kCustom, calls=%inside"
+    inside = (
+        "%inside (q: f32[4]) -> f32[8] {\n  %q = f32[4]{0} parameter(0)\n"
+        f"  ROOT %own = {gather}\n}}\n\n"
+    )
+    lines = [half, plain, fused] if kept else [half, fused]
+    texts = [
+        text(half, plain, "ROOT %r = f32[8]{0} negate(%ag.1)"),
+        text(*lines, "ROOT %r = f32[8]{0} negate(%f)", others=inside),
+    ]
+    stage = followed(texts, "f").stages[0]
+    assert (stage.kind, stage.before) == ("copied" if kept else "replaced", "ag.1")
