@@ -239,3 +239,6 @@ def test_what_is_inferred_of_a_fusion_is_said_with_its_reason() -> None:
     assert told.startswith("Inferred: 1 reduce-scatter. The text prints an all-reduce")
     assert "fusion.7 calls scatter.clone" in told
     assert kind_text(inferred) == "reduce-scatter (inferred)"
+    page = page_of(printed, inferred)
+    assert "reduce-scatter (inferred)" in page
+    assert "Inferred: 1 reduce-scatter." in page
