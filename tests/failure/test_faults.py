@@ -48,6 +48,7 @@ Say = Callable[[str], None]
 @pytest.fixture
 def say(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Say]:
     folder = Path(LOG) if LOG else tmp_path
+    folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with (folder / "faults_log.txt").open("a", encoding="utf-8") as file:
         file.write(f"== {request.node.name}, seed {SEED}\n")
