@@ -21,7 +21,7 @@ from app.analysis.async_pairs import (
 )
 from app.analysis.collective_life import CollectiveTracer
 from app.analysis.cost_model import Device, device_of
-from app.analysis.device_groups import chains_of, devices_of, meaning_of_groups, pairs_of
+from app.analysis.device_groups import chains_of, devices_of, group_size, pairs_of
 from app.analysis.diff import Differ
 from app.analysis.executions import RunCounter, known_trips
 from app.analysis.flops import FlopCounter, operand_shape
@@ -136,27 +136,6 @@ def bytes_sent(module: Module, computation: Computation, instruction: Instructio
         case _:
             sent = 0
     return min(sent, (1 << 63) - 1)
-
-
-def group_size(module: Module, instruction: Instruction) -> int:
-    """Devices that take part together in a collective; 1 where it stays on one device.
-
-    What the numbers in the groups mean: see `device_groups`.
-    """
-    header = module.header
-    meaning = meaning_of_groups(instruction)
-    groups = instruction.replica_groups
-    size = None if groups is None else groups.group_size
-    if size is None and groups is not None and groups.form == "list":
-        size = max((len(group) for group in groups.expand()), default=None)
-    if size is not None:
-        whole = header.num_partitions if meaning == "replicas_with_partitions" else 1
-        return max(1, size * whole)
-    if meaning == "replicas":
-        return max(1, header.replica_count)
-    if meaning == "partitions":
-        return max(1, header.num_partitions)
-    return max(1, header.replica_count * header.num_partitions)
 
 
 def _operand_bytes(computation: Computation, instruction: Instruction) -> int:

@@ -45,6 +45,27 @@ def meaning_of_groups(instruction: Instruction) -> Meaning:
     return "replicas_with_partitions" if is_of_replicas else "partitions"
 
 
+def group_size(module: Module, instruction: Instruction) -> int:
+    """Devices that take part together in a collective; 1 where it stays on one device.
+
+    What the numbers in the groups mean: see `meaning_of_groups`.
+    """
+    header = module.header
+    meaning = meaning_of_groups(instruction)
+    groups = instruction.replica_groups
+    size = None if groups is None else groups.group_size
+    if size is None and groups is not None and groups.form == "list":
+        size = max((len(group) for group in groups.expand()), default=None)
+    if size is not None:
+        whole = header.num_partitions if meaning == "replicas_with_partitions" else 1
+        return max(1, size * whole)
+    if meaning == "replicas":
+        return max(1, header.replica_count)
+    if meaning == "partitions":
+        return max(1, header.num_partitions)
+    return max(1, header.replica_count * header.num_partitions)
+
+
 def devices_of(module: Module, instruction: Instruction, most: int = MOST_DEVICES) -> Groups:
     """The groups as devices; () where there are no groups, one device, or more than `most`.
 

@@ -11,6 +11,8 @@ Given modules; asynchronous starts and what they run are those of `async_pairs.p
 from collections.abc import Iterator, Mapping
 
 from app.analysis.async_pairs import is_fused
+from app.analysis.device_groups import group_size
+from app.analysis.flops import operand_shape
 from app.analysis.opcodes import collective_opcode
 from hlo_parser import Computation, Instruction, Module
 
@@ -50,6 +52,7 @@ def is_scattered(module: Module, computation: Computation, instruction: Instruct
     """Whether this is an all-reduce in a fusion that hands out each device's own part alone."""
     if instruction.opcode != "all-reduce" or not is_fused(module, computation):
         return False
+    devices = group_size(module, instruction)
     pending = [instruction]
     seen: set[str] = set()
     for here in pending:
@@ -60,7 +63,9 @@ def is_scattered(module: Module, computation: Computation, instruction: Instruct
             if user.opcode in _HANDS_ON and user.name not in seen:
                 seen.add(user.name)
                 pending.append(user)
-            elif user.opcode not in _HANDS_ON and not _takes_own_part(computation, here, user):
+            elif user.opcode not in _HANDS_ON and not _takes_own_part(
+                computation, here, user, devices
+            ):
                 return False
     return True
 
@@ -80,11 +85,14 @@ def _outermost(module: Module, fused: Computation) -> Iterator[tuple[Computation
                 yield around, caller
 
 
-def _takes_own_part(computation: Computation, whole: Instruction, user: Instruction) -> bool:
-    """Whether `user` cuts out of `whole` a part that the device's own number chooses."""
+def _takes_own_part(
+    computation: Computation, whole: Instruction, user: Instruction, devices: int
+) -> bool:
+    """Whether `user` cuts out of `whole` the part of several that the device's number chooses."""
     if user.opcode != "dynamic-slice" or user.operands[0] != whole.name:
         return False
-    if user.shape.byte_size >= whole.shape.byte_size:
+    shape = operand_shape(computation, user, 0)
+    if devices < 2 or shape is None or devices * user.shape.byte_size != shape.byte_size:
         return False
     return computation.name.startswith(_NAME) or _reads_own_number(computation, user.operands[1:])
 

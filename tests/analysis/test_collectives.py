@@ -2,7 +2,8 @@ import pytest
 
 from analysis.histories import history_of
 from analysis.tpu_texts import ASYNC_FUSIONS
-from app.analysis.collectives import find_collectives, group_size
+from app.analysis.collectives import find_collectives
+from app.analysis.device_groups import group_size
 from app.analysis.loop_history import follow_loops
 from app.model.report import Collective, Window
 from hlo_parser import parse_module

@@ -64,6 +64,8 @@ def test_its_history_begins_with_the_all_reduce_on_the_same_operand() -> None:
     [
         # All devices keep the same part.
         ("dynamic-slice(%whole, %offset, %zero)", "dynamic-slice(%whole, %zero, %zero)"),
+        # Two devices of eight keep the same half.
+        ("[72,64]{1,0} dynamic-slice", "[288,64]{1,0} dynamic-slice"),
         # The whole sum leaves the fusion too.
         ("dynamic-slice(%whole, %offset, %zero)", "dynamic-slice(%other, %offset, %zero)"),
     ],
