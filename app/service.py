@@ -226,7 +226,7 @@ def gather_facts(
         contents, log, flags=flags, release=question.release, release_how=question.release_how
     )
     modules = contents.modules if contents else ()
-    failure, failing = locate_failure(log, modules)
+    failure, failing = locate_failure(log, modules, environment.flags)
     loops: dict[str, tuple[LoopHistory, ...]] = {}
     collectives: dict[str, tuple[Collective, ...]] = {}
     memory: dict[str, tuple[MemoryProfile, ...]] = {}

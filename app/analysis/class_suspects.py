@@ -139,9 +139,10 @@ def left_over(module: Module) -> Iterator[Place]:
 
 
 def of_opcode(module: Module, opcode: str) -> Iterator[Place]:
-    """Instructions of exactly this opcode; those inside fusions, which have no step, last."""
+    """Instructions of this opcode, hyphens aside; those inside fusions, without a step, last."""
     fused = _inside_fusions(module)
-    found = [place for place in instructions(module) if place[1].opcode == opcode]
+    wanted = opcode.replace("-", "")
+    found = [p for p in instructions(module) if p[1].opcode.replace("-", "") == wanted]
     return iter(sorted(found, key=lambda place: place[0].name in fused))
 
 

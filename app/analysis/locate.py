@@ -7,13 +7,15 @@ leave a file (xla/service/hlo_pass_pipeline.cc), so the pass died in `before_Y` 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app import knowledge
 from app.analysis.broken import has_circle
+from app.analysis.class_suspects import of_opcode
 from app.analysis.failure_class import class_of, class_of_pass
 from app.analysis.flag_refusals import PARSER
+from app.analysis.printed import opcodes_in
 from app.analysis.python_frames import died_outside_jax, place_of
 from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
@@ -37,6 +39,7 @@ _ENDS_IN_ORDER = re.compile(
 _MOST_READ = 4000
 _SOLVER_PASS = "gpusolver-rewriter"
 _KILLED = "signal::SIGKILL"
+_DISABLED = "xla_disable_hlo_passes"
 _COPY = "-clone"
 _ALL_COMPILED = "every module in the dump was optimized to the end"
 # What the C++ library and absl say of a look-up that failed: `absl::...::raw_hash_map<>::at`.
@@ -45,6 +48,8 @@ _FROM_CPP = re.compile(r"\babsl::|\bstd::|_Map_base::at|_M_range_check|\bmap::at
 _RUNS = re.compile(r"\bxla::(?:\w+::)*(?P<class>[A-Z]\w+)::Run(?:Impl|OnModule|OnComputation)?\b")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HYPHENED = re.compile(r"(?<![\w\-%./=])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w\-]|\.\w)")
+# jax/_src/compiler.py: the functions that hand a module to XLA (0.4.28 to 0.12.0).
+_COMPILING = re.compile(r"backend_compile\b|backend_compile_and_load\b")
 _WORD = re.compile(r"[\w.$@]*\w")
 # How XLA names the module that it complains of, or prints it.
 _OF_MODULE = re.compile(r"\bHLO module: (?P<name>[\w.\-]*\w)|\bHloModule (?P<printed>[\w.\-]*\w)")
@@ -58,19 +63,19 @@ class _Pass:
 
 
 def locate_failure(
-    log: LogFacts, modules: Sequence[ModuleHistory]
+    log: LogFacts, modules: Sequence[ModuleHistory], flags: Mapping[str, str]
 ) -> tuple[Failure | None, ModuleHistory | None]:
     """The first cause stated by the log and the module that was being compiled.
 
     The module is None when the log states no failure, when no dump was given and when nothing
-    tells the modules apart.
+    tells the modules apart. With the run's `flags`, no pass is named that they left out.
     """
     if not log.failures:
         return None, None
     cause = log.failures[0]
     module, module_how = failing_module(cause, log, modules)
     newest = module and _copy_of(module, modules)
-    where = _pass_of(cause, log, newest)
+    where = _but_for(flags.get(_DISABLED, ""), _pass_of(cause, log, newest))
     if where.name is None and where.confidence == "possible" and module_how == _ALL_COMPILED:
         where = _Pass(
             None, "likely", "every module in the dump had been compiled: it was at run time"
@@ -95,6 +100,17 @@ def locate_failure(
         ),
         module,
     )
+
+
+def _but_for(disabled: str, where: _Pass) -> _Pass:
+    """What was found, unless the run had left that pass out.
+
+    XLA names the next pass of a pipeline in a file name even if it is disabled.
+    """
+    if where.name not in disabled.split(",") or where.confidence == "certain":
+        return where
+    how = f"{where.name} was disabled, so that it was a pass after it"
+    return _Pass(None, "possible", how)
 
 
 def failing_module(
@@ -129,7 +145,30 @@ def failing_module(
         )
     if len(own) == 1:
         return own[0], f"{own[0].id} is the only module in the dump"
-    return None, _ALL_COMPILED
+    return _last_compiled(cause, own)
+
+
+def _last_compiled(
+    cause: CheckFailure, modules: Sequence[ModuleHistory]
+) -> tuple[ModuleHistory | None, str]:
+    """The module whose code was being made, where all had come through their passes."""
+    opcodes = opcodes_in(cause.text)
+    holding = [
+        (module, opcode)
+        for module in modules
+        for opcode in opcodes
+        if any(of_opcode(module.last.module, opcode))
+    ]
+    if holding:
+        module, opcode = max(holding, key=lambda found: found[0].id)
+        alone = "alone " if len(holding) == 1 else ", the newest of those that do, "
+        return module, f"module {module.id} {alone}holds a {opcode}, which the message names"
+    if not any(_COMPILING.match(frame.function) for frame in cause.frames):
+        return None, _ALL_COMPILED
+    newest = max((m for m in modules if m.role == "user"), key=lambda m: m.id, default=None)
+    if newest is None:
+        return None, _ALL_COMPILED
+    return newest, f"JAX was compiling, and {newest.id} is the newest module of the dump"
 
 
 def _named_and_absent(cause: CheckFailure, modules: Sequence[ModuleHistory]) -> str:

@@ -42,6 +42,13 @@ _TARGETS = (
     compile_pattern(r"Custom emitter for (?P<target>[\w.$\-]{1,200}) not found"),
     compile_pattern(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
 )
+_OPCODES = (
+    compile_pattern(r"\bopcode:? ['\"`]?(?P<opcode>[a-z][a-z\-]{1,40}\b(?!-))"),
+    # xla/backends/cpu/runtime: `TopK is not yet supported by XLA:CPU ThunkEmitter` (0.12.0).
+    compile_pattern(
+        r"\b(?P<opcode>[A-Z][A-Za-z]{1,40}) is not (?:yet )?(?:supported|implemented)\b"
+    ),
+)
 _CHANNEL = compile_pattern(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")
 _DEVICES = compile_pattern(r"devices=(?:\d{1,6}:)?\[(?P<devices>[\d, ]{1,4000})\]")
 _MISREAD = compile_pattern(r"(?:Parsing|syntax) error near '(?P<word>[\w.$%\-]{2,100})'")
@@ -98,6 +105,14 @@ def without_print(text: str) -> str:
 def targets_in(text: str) -> tuple[str, ...]:
     """The targets of custom calls that a message names, each once."""
     return tuple(dict.fromkeys(m["target"] for p in _TARGETS for m in p.finditer(text)))
+
+
+def opcodes_in(text: str) -> tuple[str, ...]:
+    """The opcodes that a message names as such, in lower case, each once.
+
+    An opcode that is written like a class, `TopK`, comes without hyphens: `topk`.
+    """
+    return tuple(dict.fromkeys(m["opcode"].lower() for p in _OPCODES for m in p.finditer(text)))
 
 
 def misread_words(text: str) -> tuple[str, ...]:

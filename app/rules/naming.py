@@ -7,7 +7,7 @@ message names an opcode alone, all instructions with it are.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -16,13 +16,20 @@ import msgspec
 
 from app.analysis.class_suspects import of_opcode
 from app.analysis.opcodes import collective_opcode
-from app.analysis.printed import PrintedInstruction, printed_in, subjects_in, targets_in
+from app.analysis.printed import (
+    PrintedInstruction,
+    opcodes_in,
+    printed_in,
+    subjects_in,
+    targets_in,
+)
+from app.analysis.readers import readers_anywhere
 from app.analysis.sources import placed_source, source_of
 from app.analysis.suspects import Place, collectives, instructions, with_target
 from app.model.dump import ModuleHistory, PassDump
-from app.model.facts import Diagnosis, Facts
+from app.model.facts import Diagnosis, Facts, LoopHistory
 from app.model.report import Culprit, Evidence
-from app.model.source import SourceHow
+from app.model.source import Source, SourceHow
 from app.rules.citing import instruction_culprit, instruction_evidence, loop_culprit
 from hlo_parser import Computation, Instruction, Module
 
@@ -34,7 +41,6 @@ _MOST_HANDED_ON = 8
 _HANDS_ON = frozenset({"copy", "bitcast", "reshape", "transpose", "convert", "broadcast"})
 _INPUTS = ("parameter", "constant")
 _NUMBERED = re.compile(r"(?<![\w.\-/%])[A-Za-z_][\w\-]*(?:\.[\w\-]+)*\.\d+(?![\w\-]|\.\w)")
-_OPCODE = re.compile(r"\bopcode:? ['\"`]?([a-z][a-z\-]{1,40}\b(?!-))")
 _DIMENSIONS = re.compile(r"\b[bf\d?]{2,9}_[io\d?]{2,9}->[bf\d?]{2,9}\b")
 # `collective-permute` of `collective-permute.12-bwd-send-done`.
 _STEM = re.compile(r"[a-z_]+(?:-(?!(?:start|done|fwd|bwd|send|recv)\b)[a-z]+)*")
@@ -86,12 +92,23 @@ def _origins(facts: Facts, named: tuple[Named, ...]) -> Iterator[Named]:
     if history is None or any(found.evidence is not None for found in named):
         return
     kinds = {stem[0] for n in named if (stem := _STEM.match(n.culprit.instruction or ""))}
-    for computation, instruction in collectives(history.last.module):
-        stem = _STEM.match(instruction.name)
-        if instruction.opcode in kinds or (stem is not None and stem[0] in kinds):
-            role = "what is named may have been made of it"
-            found = cited(facts, history, history.last, computation, instruction, role=role)
-            yield replace(found, is_origin=True)
+    role = "what is named may have been made of it"
+    alike: list[Named] = []
+    # 0.8.3 writes a text in which frame ids fit no table after one in which they do.
+    for dump in (history.last, history.dumps[0]):
+        alike = [
+            replace(cited(facts, history, dump, *place, role=role), is_origin=True)
+            for place in collectives(dump.module)
+            if _is_of_kind(place[1], kinds)
+        ]
+        if any(found.culprit.source is not None for found in alike):
+            break
+    yield from alike
+
+
+def _is_of_kind(collective: Instruction, kinds: Collection[str]) -> bool:
+    stem = _STEM.match(collective.name)
+    return collective.opcode in kinds or (stem is not None and stem[0] in kinds)
 
 
 def _on_the_line_of(origins: Sequence[Named], named: tuple[Named, ...]) -> Iterator[Named]:
@@ -144,7 +161,7 @@ def _mentioned(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
 
 def _of_named_opcode(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
     """Instructions with the opcode that a message names: `Unsupported instruction opcode: topk`."""
-    opcodes = dict.fromkeys(m[1] for t in texts for m in _OPCODE.finditer(t[:_MOST_READ]))
+    opcodes = dict.fromkeys(opcode for t in texts for opcode in opcodes_in(t[:_MOST_READ]))
     found = (
         named
         for opcode in opcodes
@@ -216,9 +233,28 @@ def _with_source(
         return msgspec.structs.replace(culprit, source=placed.source, stated=stated, source_how=how)
     parts = (source_of(dump.module, part) for part in _parts_of(computation, instruction))
     source = next(filter(None, parts), None)
+    how: SourceHow = "users"
+    if instruction.opcode in _INPUTS:
+        source, how = _around(history, dump, at, loops)
     if source is None:
         return culprit
-    return msgspec.structs.replace(culprit, source=source, stated=False, source_how="users")
+    return msgspec.structs.replace(culprit, source=source, stated=False, source_how=how)
+
+
+def _around(
+    history: ModuleHistory, dump: PassDump, at: Place, loops: Sequence[LoopHistory]
+) -> tuple[Source | None, SourceHow]:
+    """The place of what a constant is for, or of what runs the computation of a parameter."""
+    computation, instruction = at
+    if instruction.opcode == "constant":
+        readers = readers_anywhere(dump.module, computation, instruction)
+        sources = (source_of(dump.module, reader) for _, reader in readers)
+        return next(filter(None, sources), None), "users"
+    for around, runs in dump.module.callers(computation.name):
+        placed = placed_source(history, dump.index, around, runs, loops)
+        if placed is not None:
+            return placed.source, "caller"
+    return None, "caller"
 
 
 def _parts_of(computation: Computation, instruction: Instruction) -> Iterator[Instruction]:

@@ -31,6 +31,7 @@ from itertools import chain
 
 from app.analysis.class_suspects import by_need_of_a_block
 from app.analysis.printed import misread_words
+from app.analysis.readers import readers_of
 from app.analysis.sources import source_of
 from app.analysis.suspects import Place, named_like, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
@@ -129,14 +130,10 @@ def _kernels_around(module: Module, places: Sequence[Place]) -> Iterator[Place]:
 def _readers_with_a_line(module: Module, place: Place) -> Iterator[Place]:
     """The first instruction after a constant, on its way, that has a source line."""
     computation, constant = place
-    reached = {constant.name}
-    for instruction in computation.instructions:
-        if reached.isdisjoint(instruction.operands):
-            continue
+    for instruction in readers_of(computation, constant):
         if source_of(module, instruction) is not None:
             yield computation, instruction
             return
-        reached.add(instruction.name)
 
 
 STORIES = {

@@ -157,7 +157,7 @@ def _unfinished_work(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
         is_of_gpu = "_gpu_" in history.last.file
         role = "an operation that passes for GPUs replace, and did not"
         return suspects(facts, left_over, role=role) if is_of_gpu else ()
-    return ranked_candidates(facts, history, failure.pass_)
+    return ranked_candidates(facts, history, failure.pass_ or history.last.name.before)
 
 
 def _severity(diagnosis: Diagnosis, story: Story) -> Severity:
