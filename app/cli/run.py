@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     failed = end.timed_out or (end.status != 0 and not end.interrupted)
     complain(_ending(end))
     logs = _logs(place, end)
-    dump = _dump_left(place)
+    dump, release = _dump_left(place), None
     if dump is None and not logs:
         if failed:
             words = "the log is empty" if end.lost else "it printed nothing"
@@ -120,17 +120,18 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _exit_code(end)
     try:
         if failed:
+            release = _jaxlib_of(command, environ)
             question = Question(
                 logs=logs,
                 flags=given,
-                release=_jaxlib_of(command, environ),
+                release=release,
                 release_how="asked of the program's own Python",
                 hung=end.timed_out,
             )
             dump = _explain(dump, question, settings, arguments)
     finally:
         if failed or end.interrupted or place.is_kept:
-            _say_where(place, end, dump, given)
+            _say_where(place, end, dump, _told(given, release))
     if not (failed or end.interrupted):
         _discard(place)
     return _exit_code(end)
@@ -306,7 +307,14 @@ def _has_log(place: _Place) -> bool:
     return place.log.is_file() and place.log.stat().st_size > 0
 
 
-def _say_where(place: _Place, end: ProgramEnd, dump: Path | None, given: str) -> None:
+def _told(flags: str, release: str | None) -> list[str]:
+    """What the run knew beside dump and log, as options."""
+    # In one word: a flag by itself would be taken for one of our own.
+    words = [f"--flags={flags}"] if flags else []
+    return [*words, "--release", release] if release else words
+
+
+def _say_where(place: _Place, end: ProgramEnd, dump: Path | None, told: Sequence[str]) -> None:
     """The command that explains it again, as a shell takes it, of what is there."""
     words = ["hloscope", "analyze"]
     if dump is not None:
@@ -315,11 +323,9 @@ def _say_where(place: _Place, end: ProgramEnd, dump: Path | None, given: str) ->
         words += ["--log", str(place.log)]
     elif dump is None:
         return
-    if given:
-        # One word: a flag alone would be taken for one of our own.
-        words.append(f"--flags={given}")
     if end.timed_out:
         words.append("--hung")
+    words += told
     complain(f"kept for another look: {shlex.join(words)}")
     if end.interrupted:
         complain("add --hung if it hung")

@@ -157,7 +157,7 @@ def test_another_look_has_the_flags_and_that_it_hung(tmp_path: Path) -> None:
         tmp_path, "--timeout", "1", "--", "sh", "-c", script, environ={"XLA_FLAGS": flags}
     )
     (line,) = (line for line in done.stderr.splitlines() if "kept for another look: " in line)
-    assert shlex.split(line)[-2:] == [f"--flags={flags}", "--hung"]
+    assert shlex.split(line)[-2:] == ["--hung", f"--flags={flags}"]
     again = look_again(done)
     assert "unrecognized" not in again.stderr
     assert "2 flags known" in again.stdout
@@ -223,6 +223,8 @@ def test_a_compile_that_fails(tmp_path: Path) -> None:
     assert "NOT_FOUND: No FFI handler registered for no_such_kernel" in done.err
     (folder,) = left_behind(tmp_path)
     assert str(folder / "dump") in done.err
+    (release,) = done.report["environment"]["jaxlib"]["releases"]
+    assert f"{release}: given by the user" in look_again(done).stdout
 
 
 def test_a_compiler_that_aborts(tmp_path: Path) -> None:
