@@ -88,10 +88,7 @@ class Inventory:
 
     def coverage(self) -> Coverage:
         """The tally as it stands."""
-        noted = (
-            f"{code}: {_NOTES[code].format(count=count, first=first)}"
-            for code, (count, first) in self._noted.items()
-        )
+        noted = (_note(code, count, first) for code, (count, first) in self._noted.items())
         return Coverage(
             files=self.files,
             bytes=self.bytes,
@@ -121,29 +118,50 @@ class Inventory:
             )
 
 
+# By code: of one, of several, and what all of them are.
 _NOTES = {
-    "unknown_opcode": "{count} lines have an opcode that XLA is not known to have; they are kept "
-    "as they stand (first: {first})",
-    "unknown_attribute": "{count} attributes are not known of their opcode; they are kept as they "
-    "stand (first: {first})",
-    "proto": "{count} passes have no text and are read from their protos; line numbers are those "
-    "of the text that is printed from one (first: {first})",
-    "proto_twin": "{count} protos hold modules that other files hold as well and are not read "
-    "(first: {first})",
-    "proto_assignment": "{count} modules have no buffer assignment as text; it is read from their "
-    "protos (first: {first})",
-    "log": "{count} of the files are logs; they are read only where given as such (first: {first})",
-    "encoding": "{count} texts are not UTF-8; odd bytes are shown escaped (first: {first})",
-    "odd_name": "{count} names hold control or direction characters, shown escaped (first: "
-    "{first})",
-    "too_deep": "{count} lines nest deeper than any printer of XLA goes and are not read (first: "
-    "{first})",
-    "undefined": "{count} names are used and nowhere defined (first: {first})",
-    "cycle": "{count} computations or calls lead back to where they start (first: {first})",
-    "twice_defined": "{count} names are defined twice in one computation (first: {first})",
-    "absurd_shape": "{count} values have more bytes than a machine can address (first: {first})",
-    "unknown_type": "{count} values are of an element type that XLA is not known to have; their "
-    "bytes are a guess by its name (first: {first})",
-    "similar_name": "{count} names differ from an earlier one only in case, composition or final "
-    "dots (first: {first})",
+    "unknown_opcode": (
+        ("line has", "lines have"),
+        "an opcode that XLA is not known to have; kept as it stands",
+    ),
+    "unknown_attribute": (
+        ("attribute is", "attributes are"),
+        "not known of the opcode it stands at; kept as it stands",
+    ),
+    "proto": (
+        ("pass has", "passes have"),
+        "no text, only a proto that is read; line numbers are those of the text printed from it",
+    ),
+    "proto_twin": (
+        ("proto holds", "protos hold"),
+        "a module that other files hold as well; not read",
+    ),
+    "proto_assignment": (
+        ("module has", "modules have"),
+        "no buffer assignment as text; it is read from the proto",
+    ),
+    "log": (("of the files is a log,", "of the files are logs,"), "read only where given as such"),
+    "encoding": (("text is", "texts are"), "not UTF-8; odd bytes are shown escaped"),
+    "odd_name": (("name holds", "names hold"), "control or direction characters, shown escaped"),
+    "too_deep": (("line nests", "lines nest"), "deeper than any printer of XLA goes; not read"),
+    "undefined": (("name is", "names are"), "used and nowhere defined"),
+    "cycle": (
+        ("computation or call leads", "computations or calls lead"),
+        "back to where it starts",
+    ),
+    "twice_defined": (("name is", "names are"), "defined twice in one computation"),
+    "absurd_shape": (("value has", "values have"), "more bytes than a machine can address"),
+    "unknown_type": (
+        ("value is", "values are"),
+        "of an element type that XLA is not known to have; its bytes are a guess by the name",
+    ),
+    "similar_name": (
+        ("name differs", "names differ"),
+        "from an earlier one only in case, composition or final dots",
+    ),
 }
+
+
+def _note(code: str, count: int, first: str) -> str:
+    (one, several), what = _NOTES[code]
+    return f"{code}: {count} {one if count == 1 else several} {what} (first: {first})"

@@ -215,7 +215,7 @@ def test_file_that_is_gone_when_it_is_read(tmp_path: Path, monkeypatch: pytest.M
 def test_log_among_the_files_is_remarked() -> None:
     contents = load(tar_of({**WHOLE, "d/train.log": b"step 1"}))
     assert contents.coverage.remarks == (
-        "log: 1 of the files are logs; they are read only where given as such (first: d/train.log)",
+        "log: 1 of the files is a log, read only where given as such (first: d/train.log)",
     )
 
 
