@@ -1,19 +1,21 @@
 """Errors on the wire: one table of statuses, one JSON shape, one page.
 
 Whatever goes wrong in a request ends here, with a stable code, the cause, the next step and the
-place. A fault of ours shows nothing but an id, under which the log has the rest.
+place. A fault of ours shows nothing but an id, under which the log has the rest. The page of an
+error inside a report leads back to it; a page's address with a slash too many leads to the page.
 """
 
 import logging
 import uuid
 from collections.abc import Mapping
 from typing import cast
+from urllib.parse import quote
 
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -33,7 +35,8 @@ from app.store import NoSpace, Problem, StoreUnavailable
 from app.web.callers import bearer_of, caller_of
 from app.web.ownership import token_of_browser
 from app.web.rendering import render
-from app.web.services import services_of
+from app.web.services import NoReport, services_of
+from app.web.subpath import root
 
 _LOG = logging.getLogger(__name__)
 
@@ -132,9 +135,16 @@ def error_body(problem: Problem) -> dict[str, dict[str, str]]:
 
 
 def problem_response(
-    scope: Scope, status: int, problem: Problem, headers: Mapping[str, str] | None = None
+    scope: Scope,
+    status: int,
+    problem: Problem,
+    headers: Mapping[str, str] | None = None,
+    report: str = "",
 ) -> Response:
-    """The answer that tells `problem`: a page for a browser, JSON for anyone else."""
+    """The answer that tells `problem`: a page for a browser, JSON for anyone else.
+
+    `report` is the address of the report to which the page leads back.
+    """
     all_headers = dict(headers or {})
     if problem.code in _RETRY_AFTER_S:
         all_headers.setdefault("Retry-After", str(_RETRY_AFTER_S[problem.code]))
@@ -146,7 +156,7 @@ def problem_response(
     if not wants_page(scope):
         return JSONResponse(error_body(problem), status, all_headers)
     title = _TITLES.get(status, "That did not work")
-    page = render("error.html", title=title, status=status, problem=problem)
+    page = render("error.html", title=title, status=status, problem=problem, report=report)
     return HTMLResponse(page, status, all_headers)
 
 
@@ -161,9 +171,10 @@ def wants_page(scope: Scope) -> bool:
 
 def response_to(scope: Scope, error: Exception) -> Response:
     """The answer to a request that ended with `error`, whatever it is."""
+    report = _report_behind(scope, error)
     match error:
         case AppError():
-            return problem_response(scope, status_of(error), problem_from(error))
+            return problem_response(scope, status_of(error), problem_from(error), report=report)
         case NoSpace():
             problem = Problem(
                 "no_space",
@@ -178,7 +189,7 @@ def response_to(scope: Scope, error: Exception) -> Response:
             )
             return problem_response(scope, 503, problem)
         case RequestValidationError():
-            return problem_response(scope, 422, _from_validation(scope, error))
+            return problem_response(scope, 422, _from_validation(scope, error), report=report)
         case HTTPException():
             return _from_framework(scope, error)
         case _:
@@ -209,6 +220,16 @@ async def _had(request: Request, report_id: str) -> bool:
     return False
 
 
+def _report_behind(scope: Scope, error: Exception) -> str:
+    """The address of the report of which a page failed, "" where that is not to be had either."""
+    report_id = scope.get("path_params", {}).get("report_id")
+    is_gone = isinstance(error, NoReport) or (isinstance(error, AppError) and error.code == "gone")
+    here = f"/r/{report_id}"
+    if not report_id or is_gone or not str(scope["path"]).startswith(f"{here}/"):
+        return ""
+    return root() + here
+
+
 def _from_validation(scope: Scope, error: RequestValidationError) -> Problem:
     first = cast("Mapping[str, object]", error.errors()[0])
     loc = [str(part) for part in cast("tuple[object, ...]", first["loc"])]
@@ -216,13 +237,17 @@ def _from_validation(scope: Scope, error: RequestValidationError) -> Problem:
     message, hint = str(first["msg"]), "See /api for what this address takes."
     if "/r/" in str(scope["path"]) and "/api/" not in str(scope["path"]):
         # Of a page the reader followed a link, or cut or typed one.
-        told = "does not say which" if first["type"] == "missing" else "says in an odd way which"
-        message = f"the address {told} {loc[-1]} is meant"
-        hint = "Open the report again, up to its id in the address, and go on from there."
+        is_missing = first["type"] == "missing"
+        odd = f"{loc[-1]!r} in the address is no value that this page knows"
+        message = f"the address lacks {loc[-1]!r}" if is_missing else odd
+        hint = "Go back to the report, and on from there."
     return Problem("invalid", message, hint, ".".join(loc))
 
 
 def _from_framework(scope: Scope, error: HTTPException) -> Response:
+    page = _page_without_slash(scope) if error.status_code == 404 else ""
+    if page:
+        return RedirectResponse(page, 308)
     code, message, hint = _FRAMEWORK_WORDS.get(
         error.status_code, ("refused", str(error.detail), "See /api.")
     )
@@ -230,6 +255,18 @@ def _from_framework(scope: Scope, error: HTTPException) -> Response:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(sorted(_methods_at(scope)))
     return problem_response(scope, error.status_code, Problem(code, message, hint), headers)
+
+
+def _page_without_slash(scope: Scope) -> str:
+    """The page that is meant by an address which ends in slashes, "" where there is none."""
+    path: str = scope["path"]
+    bare = path.rstrip("/")
+    if bare == path or scope["method"] not in ("GET", "HEAD") or not wants_page(scope):
+        return ""
+    if not _methods_at({**scope, "path": bare}) & {"GET", "HEAD"}:
+        return ""
+    query: bytes = scope["query_string"]
+    return f"{root()}{quote(bare)}" + (f"?{query.decode('latin-1')}" if query else "")
 
 
 def _methods_at(scope: Scope) -> set[str]:

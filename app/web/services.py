@@ -70,9 +70,13 @@ def find_report(services: Services, report_id: str) -> ReportRow:
     return row
 
 
-def unknown_report() -> NotFound:
-    """What is told of a report that never was, is gone, or is not for whoever asks."""
-    return NotFound(
+class NoReport(NotFound):
+    """No report at this address: it never was, is gone, or is not for whoever asks."""
+
+
+def unknown_report() -> NoReport:
+    """What is told of every report that cannot be had, alike."""
+    return NoReport(
         "there is no report at this address",
         next_step="It may have been deleted; whoever sent you the link knows.",
     )

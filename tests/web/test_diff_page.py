@@ -146,14 +146,6 @@ def test_wrong_questions_are_told(client: TestClient, base: str, path: str, stat
     assert client.get(f"{base}/{path}").status_code == status
 
 
-def test_an_address_that_was_cut_or_typed_is_told_in_words(client: TestClient, base: str) -> None:
-    odd = client.get(f"{base}/diff?a=x").text
-    assert "the address says in an odd way which a is meant" in odd
-    assert "pattern" not in odd
-    cut = client.get(f"{base}/history?module=module_0000.jit_step").text
-    assert "the address does not say which" in cut
-
-
 def test_large_texts_are_aligned_in_a_child(
     client: TestClient, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
