@@ -35,7 +35,7 @@ from app.report.keys import KeyView
 from app.report.lanes import lanes_view
 from app.report.loops import collective_sums, collective_views, loop_anchors, loop_views
 from app.report.markdown import markdown_of
-from app.report.marked import marked
+from app.report.marked import marked, whole
 from app.report.page import CompareView, LanesView, Page, PartView, TimelineView
 from app.report.passes import changed_texts, events_by_dump, timeline_view
 from app.report.rooted import RootedLinks
@@ -345,7 +345,7 @@ def page_environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     # Jinja does not say what its filters are.
-    cast("Any", environment).filters["marked"] = marked
+    cast("Any", environment).filters.update(marked=marked, whole=whole)
     return environment
 
 
