@@ -144,7 +144,7 @@ FAILING = {
         "ptxas-backend",
         None,
         "possible",
-        [("constant.349.0", None), ("fusion", 8)],
+        [("constant.349.0", 8), ("fusion", 8)],
         ("without --xla_disable_hlo_passes=sanitize-constant-names",),
         ("--xla_disable_hlo_passes=sanitize-constant-names",),
     ),
