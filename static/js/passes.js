@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * The page of passes: a scrubber and keys step from text to text, a line in the figure follows, a
- * click in the figure opens the pass. What is chosen stands in the address.
+ * click in the figure opens the pass. What is chosen stands in the address; from change to change
+ * is a step that the way back takes again.
  */
 
 import { one } from "./elements.js";
@@ -48,8 +49,11 @@ function drawLine() {
   plotly.relayout(plot, { shapes: [shape] });
 }
 
-/** @param {number} index */
-function choose(index) {
+/**
+ * @param {number} index
+ * @param {"step" | "slide" | "back"} [how] what becomes of the browser's history
+ */
+function choose(index, how = "slide") {
   at = Math.max(0, Math.min(passes.list.length - 1, index));
   const pass = passes.list[at];
   scrub.value = String(at);
@@ -85,7 +89,12 @@ function choose(index) {
   const query = new URLSearchParams(location.search);
   query.set("module", passes.module);
   query.set("at", String(at));
-  history.replaceState(null, "", `${passes.page}?${query}`);
+  const address = `${passes.page}?${query}`;
+  if (how === "step" && address !== `${location.pathname}${location.search}`) {
+    history.pushState(null, "", address);
+  } else if (how !== "back") {
+    history.replaceState(null, "", address);
+  }
   if (!asked) asked = requestAnimationFrame(drawLine);
 }
 
@@ -98,13 +107,13 @@ function open() {
 const KEYS = {
   ArrowRight: () => choose(at + 1),
   ArrowLeft: () => choose(at - 1),
-  n: () => choose(nextIn(passes.changed, at, 1) ?? at),
-  j: () => choose(nextIn(passes.changed, at, 1) ?? at),
-  p: () => choose(nextIn(passes.changed, at, -1) ?? at),
-  k: () => choose(nextIn(passes.changed, at, -1) ?? at),
+  n: () => choose(nextIn(passes.changed, at, 1) ?? at, "step"),
+  j: () => choose(nextIn(passes.changed, at, 1) ?? at, "step"),
+  p: () => choose(nextIn(passes.changed, at, -1) ?? at, "step"),
+  k: () => choose(nextIn(passes.changed, at, -1) ?? at, "step"),
   o: open,
-  Home: () => choose(0),
-  End: () => choose(passes.list.length - 1),
+  Home: () => choose(0, "step"),
+  End: () => choose(passes.list.length - 1, "step"),
 };
 
 addEventListener("keydown", (event) => {
@@ -122,9 +131,13 @@ for (const [id, step] of STEPS) {
   one(id, HTMLElement).addEventListener("click", (event) => {
     const next = nextIn(passes.changed, at, step);
     event.preventDefault();
-    if (next !== null) choose(next);
+    if (next !== null) choose(next, "step");
   });
 }
+addEventListener("popstate", () => {
+  const there = new URLSearchParams(location.search).get("at");
+  choose(there === null ? passes.at : Number(there), "back");
+});
 figure.addEventListener("drawn", (event) => {
   plotly = /** @type {CustomEvent} */ (event).detail;
   const isNew = plot !== event.target;

@@ -63,6 +63,29 @@ def test_keys_and_the_scrubber_step_and_the_address_follows(
     page.wait_for_url(re.compile(r"/diff\?"))
 
 
+def test_the_way_back_takes_steps_from_change_to_change_again(
+    visit: Callable[..., Page], report: str
+) -> None:
+    page = visit()
+    page.goto(f"{report}/passes?at=0")
+    name = page.locator("#pass-name")
+    expect(page.locator("#scrub")).to_be_visible()
+    names = [name.inner_text()]
+    for step in ("click", "key"):
+        page.locator("#later-change").click() if step == "click" else page.keyboard.press("n")
+        expect(name).not_to_have_text(names[-1])
+        names.append(name.inner_text())
+    page.locator("#scrub").focus()
+    page.keyboard.press("ArrowRight")
+    expect(name).not_to_have_text(names[-1])
+    for told in reversed(names[:-1]):
+        page.go_back()
+        expect(name).to_have_text(told)
+    assert "at=0&" in page.url
+    page.go_forward()
+    expect(name).to_have_text(names[1])
+
+
 def test_a_click_on_a_curve_opens_the_pass(visit: Callable[..., Page], report: str) -> None:
     page = visit(viewport={"width": 1280, "height": 1000})
     page.goto(f"{report}/passes")
