@@ -7,7 +7,8 @@
 /**
  * @typedef {{path: string, file: File}} Found
  * @typedef {{name: string, size: number, files: Found[], packed: boolean}} Dump
- * @typedef {{dump: Dump | null, logs: File[], sources: File[]}} Chosen
+ * @typedef {{dump: Dump | null, logs: File[], sources: File[], why: string}} Chosen
+ *   `why` says what of it is left out, "" where nothing is
  */
 
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst|tzst|zip|gz|zst)$/i;
@@ -15,10 +16,12 @@ const LOG = /(\.(log|err|out)|(^|[/_.-])(stderr|stdout)(\.txt)?)$/i;
 /** Beside an archive, which holds the dump, a text that is not XLA's is what the run printed. */
 const TEXT = /^(?!module_\d).*\.(?:txt|log\.\d{1,4})$/i;
 const SOURCE = /\.py$/i;
+const MOST_NAMED = 4;
 const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
 
 /**
- * Sorts found files: a single archive or text is sent as it is, anything more is packed.
+ * Sorts found files: a single archive or text is sent as it is, anything more is packed. An archive
+ * is a dump by itself, so that nothing else is packed with it.
  * @param {readonly Found[]} found
  * @returns {Chosen}
  */
@@ -32,7 +35,25 @@ export function sortFound(found) {
   const logs = wanted.filter(isLog).map(({ file }) => file);
   const sources = wanted.filter(isSource).map(({ file }) => file);
   const files = wanted.filter((each) => !isLog(each) && !isSource(each));
-  return { dump: files.length ? dumpOf(files) : null, logs, sources };
+  if (!isPacked || files.length === 1) {
+    return { dump: files.length ? dumpOf(files) : null, logs, sources, why: "" };
+  }
+  const archives = files.filter(({ path }) => !path.includes("/") && ARCHIVE.test(path));
+  if (archives.length > 1) {
+    const names = listed(archives.map(({ path }) => path));
+    const why = `${names}: a report is of one dump. Choose one of them; two reports can be compared.`;
+    return { dump: null, logs, sources, why };
+  }
+  const others = listed(files.filter((each) => !archives.includes(each)).map(({ path }) => path));
+  const why = `Left out, as ${archives[0].path} is the dump: ${others}.`;
+  return { dump: dumpOf(archives), logs, sources, why };
+}
+
+/** @param {string[]} names */
+function listed(names) {
+  const shown = names.slice(0, MOST_NAMED).join(", ");
+  const more = names.length - MOST_NAMED;
+  return more > 0 ? `${shown} and ${more.toLocaleString("en")} more` : shown;
 }
 
 /**

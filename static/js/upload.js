@@ -120,7 +120,7 @@ class UploadPage {
       const toLog = event.target === this.logText;
       try {
         const found = entries.length ? await filesUnder(entries) : files;
-        if (toLog) this.take({ dump: null, logs: found.map(({ file }) => file), sources: [] });
+        if (toLog) this.take({ dump: null, logs: found.map(({ file }) => file), sources: [], why: "" });
         else this.take(sortFound(found));
       } catch (error) {
         this.tell(`The folder could not be read: ${wordsOf(error)}`);
@@ -135,13 +135,14 @@ class UploadPage {
   }
 
   /** @param {Chosen} chosen */
-  take({ dump, logs, sources }) {
+  take({ dump, logs, sources, why }) {
     this.problem.hidden = true;
     if (dump) this.dump = dump;
     this.logs = [...this.logs, ...logs];
     this.sources = [...this.sources, ...sources];
     this.show();
-    if (!dump && !logs.length && !sources.length) this.tell("There is no file in it.");
+    if (why) this.tell(why);
+    else if (!dump && !logs.length && !sources.length) this.tell("There is no file in it.");
   }
 
   show() {

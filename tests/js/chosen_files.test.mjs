@@ -70,7 +70,7 @@ test("a log beside the dump is the run's log, one inside it is not", () => {
 
 test("a log alone leaves the dump open", () => {
   assert.equal(sortFound(found("run.log")).dump, null);
-  assert.deepEqual(sortFound([]), { dump: null, logs: [], sources: [] });
+  assert.deepEqual(sortFound([]), { dump: null, logs: [], sources: [], why: "" });
 });
 
 test("what the desktop leaves behind is no part of a dump", () => {
@@ -110,4 +110,26 @@ test("a file of the program beside the dump is told apart, one inside it is not"
   assert.deepEqual(sources.map((source) => source.name), ["train.py"]);
   assert.deepEqual(sortFound(found("dump/a.txt", "dump/train.py")).sources, []);
   assert.equal(sortFound(found("train.py")).dump, null);
+});
+
+test("two archives are two dumps, and neither is taken", () => {
+  const { dump, logs, why } = sortFound(found("a.tar.gz", "b.zip", "run.log"));
+  assert.equal(dump, null);
+  assert.deepEqual(logs.map((log) => log.name), ["run.log"]);
+  assert.match(why, /^a\.tar\.gz, b\.zip: a report is of one dump/);
+});
+
+test("what is no log and no program beside an archive is left out, and said", () => {
+  const { dump, why } = sortFound(found("dump.tar.gz", "README.md", "mine/a.txt"));
+  assert.equal(dump?.name, "dump.tar.gz");
+  assert.equal(dump?.packed, true);
+  assert.equal(why, "Left out, as dump.tar.gz is the dump: README.md, mine/a.txt.");
+  const many = sortFound(found("d.zip", "1.md", "2.md", "3.md", "4.md", "5.md", "6.md"));
+  assert.match(many.why, /4\.md and 2 more\.$/);
+});
+
+test("nothing is said where nothing is left out, as of archives within a folder", () => {
+  for (const paths of [["dump.tar.gz", "run.log", "train.py"], ["a.txt", "b.txt"], ["d/a.zip", "d/b.zip"]]) {
+    assert.equal(sortFound(found(...paths)).why, "", paths.join());
+  }
 });
