@@ -27,13 +27,31 @@ def ranked_candidates(facts: Facts, history: ModuleHistory, pass_: str | None) -
     `pass_` is the pass that was running, or was next in line.
     """
     found: dict[tuple[str, str], Named] = {}
-    for (computation, instruction), role in _places(history, pass_):
+    for (computation, instruction), role in _ranked(history, pass_):
         key = (computation.name, instruction.name)
         if key not in found:
             found[key] = cited(facts, history, history.last, computation, instruction, role=role)
         if len(found) == _MOST:
             break
     return tuple(found.values())
+
+
+def _ranked(history: ModuleHistory, pass_: str | None) -> Iterator[tuple[Place, str]]:
+    found = False
+    for place in _places(history, pass_):
+        found = True
+        yield place
+    if not found:
+        yield from _of_growing_kinds(history)
+
+
+def _of_growing_kinds(history: ModuleHistory) -> Iterator[tuple[Place, str]]:
+    """What a change made of opcodes that it made more of, where most has another name."""
+    for change in newest_changes(history, _MOST_CHANGES):
+        grown = {opcode for opcode, before, now in change.counts if now > before}
+        fresh = [place for place in _in_newest(history, change) if place[1].opcode in grown]
+        for place in _biggest_first(fresh):
+            yield place, f"new since {step_of(change.dump)}, which made more of its kind"
 
 
 def _places(history: ModuleHistory, pass_: str | None) -> Iterator[tuple[Place, str]]:
