@@ -170,7 +170,8 @@ def _print_evidence(
         else:
             # A line of a dump runs over many lines here; its head says which instruction it is.
             line = Text(f"{item.line}: ", style="cyan", no_wrap=True, overflow="ellipsis")
-            line.append(" ".join(item.text.split())[: min(console.width, _MAX_TEXT)], style="none")
+            told = _cut(" ".join(item.text.split()), min(console.width, _MAX_TEXT))
+            line.append(told, style="none")
         if line:
             console.print(indented(line, indent + 2))
     _print_rest(len(evidence), most, "pieces of evidence", console)

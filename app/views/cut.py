@@ -37,3 +37,9 @@ def shown_text(text: str, limit: int) -> tuple[str, int]:
     if not kept.isascii():
         kept = kept.encode("utf-8", "replace").decode("utf-8")
     return kept, max(0, len(text) - limit)
+
+
+def cut_text(text: str, limit: int) -> str:
+    """As `shown_text`, with `…` behind what is cut."""
+    kept, left_out = shown_text(text, limit)
+    return f"{kept}…" if left_out else kept

@@ -4,7 +4,7 @@ from app.analysis.sources import how_told
 from app.errors import NotFound
 from app.model.report import Frame, Source, Struct
 from app.model.source import SourceHow
-from app.views.cut import shown_name, shown_text
+from app.views.cut import cut_text, shown_name, shown_text
 from hlo_parser import Computation, Instruction, Module, SourceLocation
 
 MAX_TEXT_CHARACTERS = 20_000
@@ -153,4 +153,4 @@ def _neighbour(
 
 
 def _value(text: str) -> str:
-    return shown_text(text, MAX_VALUE_CHARACTERS)[0]
+    return cut_text(text, MAX_VALUE_CHARACTERS)

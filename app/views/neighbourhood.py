@@ -12,7 +12,7 @@ from app.analysis.sources import how_told
 from app.errors import NotFound
 from app.model.report import Struct
 from app.model.source import SourceHow
-from app.views.cut import Cut, shown_name, shown_text
+from app.views.cut import Cut, cut_text, shown_name
 from hlo_parser import Computation, Instruction, Module
 
 MAX_NODES = 400
@@ -249,4 +249,4 @@ def _node(
 
 
 def _short(text: str) -> str:
-    return shown_text(text, MAX_TEXT_CHARACTERS)[0]
+    return cut_text(text, MAX_TEXT_CHARACTERS)

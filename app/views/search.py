@@ -7,7 +7,7 @@ from app.analysis.sources import how_told
 from app.errors import UsageError
 from app.model.report import Struct
 from app.model.source import SourceHow
-from app.views.cut import Cut, shown_name, shown_text
+from app.views.cut import Cut, cut_text, shown_name
 from hlo_parser import Computation, Instruction, Module, SourceLocation
 
 MAX_HITS = 500
@@ -136,10 +136,10 @@ def _hit(
         opcode=instruction.opcode,
         line=module.line_of(computation, instruction),
         fields=found,
-        text=shown_text(instruction.text, MAX_TEXT_CHARACTERS)[0],
-        op_name=shown_text(op_name, MAX_TEXT_CHARACTERS)[0] or None,
+        text=cut_text(instruction.text, MAX_TEXT_CHARACTERS),
+        op_name=cut_text(op_name, MAX_TEXT_CHARACTERS) or None,
         source=None
         if location is None
-        else shown_text(f"{location.file}:{location.line}", MAX_TEXT_CHARACTERS)[0],
+        else cut_text(f"{location.file}:{location.line}", MAX_TEXT_CHARACTERS),
         source_how=how_told(module, instruction),
     )

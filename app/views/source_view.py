@@ -18,7 +18,7 @@ from app.analysis.source_repair import SourceRepairer
 from app.model.dump import DumpName, ModuleHistory, PassDump
 from app.model.report import Struct
 from app.model.source import Source, SourceHow
-from app.views.cut import Cut, shown_name, shown_text
+from app.views.cut import Cut, cut_text, shown_name
 from hlo_parser import Computation, Instruction, Module
 
 MAX_MADE = 400
@@ -118,10 +118,10 @@ def _shown(module: Module, made: Made) -> MadeInstruction:
         computation=shown_name(made.computation.name),
         instruction=shown_name(instruction.name),
         opcode=instruction.opcode,
-        shape=shown_text(instruction.shape.text, MAX_TEXT_CHARACTERS)[0],
+        shape=cut_text(instruction.shape.text, MAX_TEXT_CHARACTERS),
         line=module.line_of(made.computation, instruction),
         how=made.how or "stated",
-        op_name=shown_text(op_name, MAX_TEXT_CHARACTERS)[0] or None,
+        op_name=cut_text(op_name, MAX_TEXT_CHARACTERS) or None,
         runs=made.runs,
         flops=made.flops,
         bytes=made.bytes,

@@ -242,6 +242,17 @@ def test_what_is_copied_stays_on_one_line() -> None:
     assert f"  {file}" in told
 
 
+@pytest.mark.parametrize("width", [80, 1_000])
+def test_a_line_of_evidence_that_is_cut_shows_it(width: int) -> None:
+    report = builders.crash_report()
+    long = f"while.17 = (s32[], {'f32[8,128], ' * 40})"
+    evidence = (msgspec.structs.replace(report.findings[0].evidence[0], line=919, text=long),)
+    finding = msgspec.structs.replace(report.findings[0], evidence=evidence)
+    told = printed(msgspec.structs.replace(report, findings=(finding,)), width=width).splitlines()
+    line = next(line for line in told if line.strip().startswith("919: while.17"))
+    assert line.rstrip().endswith("…")
+
+
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("file", ["a.py", "pipeline_parallel.py", f"{'long_' * 30}.py"])
 def test_no_place_of_a_table_breaks_before_its_line_number(width: int, file: str) -> None:
