@@ -41,6 +41,7 @@ _UNSUPPORTED = {
 }
 # Where a tar header says what it is; a broken one may still say so.
 _USTAR = slice(257, 262)
+_MLIR = (b"module @", b"module attributes", b"module {", b"#loc")
 _FOREIGN = (b"\x7fELF", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"MZ\x90")
 
 
@@ -149,13 +150,25 @@ def _refuse_foreign(start: bytes, name: str) -> None:
                 code="unsupported_archive",
                 next_step="Repack the dump as .tar.zst or .tar.gz.",
             )
-    if start.startswith(_FOREIGN):
+    if start.lstrip().startswith(_MLIR):
         raise NotADump(
-            "neither an archive nor a text of XLA",
+            "this is StableHLO or another text of MLIR, which XLA takes and does not write",
             place=name,
-            next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
-            "is given as a log (--log, log=).",
+            next_step="Compile it with --xla_dump_to=DIR in XLA_FLAGS and send that folder, or the "
+            "HLO text of `jax.jit(f).lower(x).compile().as_text()`.",
         )
+    if start.startswith(_FOREIGN):
+        raise nothing_of_xla(name)
+
+
+def nothing_of_xla(name: str) -> NotADump:
+    """The error for an input that is no archive and no text of XLA."""
+    return NotADump(
+        "neither an archive nor a text of XLA",
+        place=name,
+        next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; what a run printed "
+        "goes where its log is asked for.",
+    )
 
 
 def _stream_members(inner: Peekable, opened: Opened, settings: Settings) -> Iterator[Member]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from app.errors import NotADump
-from app.ingest.archive import Opened
+from app.ingest.archive import Opened, nothing_of_xla
 from app.ingest.history import ParsedText
 from app.ingest.inventory import Inventory
 from app.ingest.member_names import show_name
@@ -28,12 +28,7 @@ def no_dump(opened: Opened, inventory: Inventory) -> NotADump:
             next_step="Looked for module_NNNN.NAME.*.txt and other files of --xla_dump_to, "
             "and for texts that start with HloModule.",
         )
-    return NotADump(
-        "neither an archive nor a text of XLA",
-        place=opened.name,
-        next_step="Send the folder given to --xla_dump_to, packed as .tar.gz; the log of a run "
-        "is given as a log (--log, log=).",
-    )
+    return nothing_of_xla(opened.name)
 
 
 def _left_out(inventory: Inventory) -> Iterator[str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.errors import NotADump
 from app.ingest.inventory import SHOWN_SKIPPED
 from app.service import examine
 from app.settings import Settings
@@ -42,3 +43,17 @@ def test_that_an_archive_breaks_off_is_listed_however_much_is_left_out() -> None
     skipped = contents.coverage.skipped
     assert "truncated" in {entry.code for entry in skipped}
     assert contents.coverage.skipped_count >= len(skipped) > SHOWN_SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"#loc1 = loc(unknown)\nmodule @jit_f {\n}\n", "StableHLO"),
+        (b"module @jit_f attributes {mhlo.num_partitions = 8 : i32} {\n}\n", "StableHLO"),
+        (b"notes of mine about a module @work\n", "neither an archive nor a text"),
+    ],
+)
+def test_a_text_of_mlir_is_named_as_such(data: bytes, told: str) -> None:
+    with pytest.raises(NotADump, match=told) as refused:
+        load(data)
+    assert "xla_dump_to" in refused.value.next_step

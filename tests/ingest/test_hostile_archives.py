@@ -57,6 +57,7 @@ SECOND = header(LAST.encode(), len(TEXT), content=TEXT)
         (b"\xff\xd8\xff\xe0" + bytes(range(256)) * 4, "not_a_dump"),
         (b"<html><body>HloModule</body></html>", "not_a_dump"),
         (b"just some words", "not_a_dump"),
+        (b"\nmodule @jit_f attributes {mhlo.num_partitions = 8 : i32} {\n", "not_a_dump"),
         (b"\xfd7zXZ\x00" + bytes(600), "unsupported_archive"),
         (b"BZh91AY&SY" + bytes(600), "unsupported_archive"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(600), "unsupported_archive"),
