@@ -12,17 +12,18 @@ from dataclasses import dataclass
 
 from app import knowledge
 from app.analysis.broken import has_circle
-from app.analysis.class_suspects import of_opcode
+from app.analysis.failing_module import (
+    ALL_COMPILED,
+    KILLED,
+    copy_of,
+    failing_module,
+    is_of_the_run,
+)
 from app.analysis.failure_class import class_of, class_of_pass
 from app.analysis.flag_refusals import PARSER
-from app.analysis.printed import opcodes_in
 from app.analysis.python_frames import died_outside_jax, place_of
 from app.model.dump import CheckFailure, DumpName, LogFacts, ModuleHistory
 from app.model.report import Confidence, Failure
-
-# Failures of a run that had compiled; no module was in the compiler's hands.
-_RUNTIME_KINDS = frozenset({"rendezvous", "nccl"})
-
 
 # xla/hlo/ir/hlo_computation.cc, Accept; the passes before it order instructions without this check.
 _CYCLE = "A cycle is detected while visiting"
@@ -38,21 +39,12 @@ _ENDS_IN_ORDER = re.compile(
 )
 _MOST_READ = 4000
 _SOLVER_PASS = "gpusolver-rewriter"
-_KILLED = "signal::SIGKILL"
 _DISABLED = "xla_disable_hlo_passes"
-_COPY = "-clone"
-_ALL_COMPILED = "every module in the dump was optimized to the end"
-# What the C++ library and absl say of a look-up that failed: `absl::...::raw_hash_map<>::at`.
-_FROM_CPP = re.compile(r"\babsl::|\bstd::|_Map_base::at|_M_range_check|\bmap::at\b")
+_NOT_FOUND = re.compile(r"\braw_hash_map<>::at\b|_Map_base::at|\bmap::at\b")
 # The body of a pass: `xla::GpuLayoutAssignment::RunImpl(...)`.
 _RUNS = re.compile(r"\bxla::(?:\w+::)*(?P<class>[A-Z]\w+)::Run(?:Impl|OnModule|OnComputation)?\b")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HYPHENED = re.compile(r"(?<![\w\-%./=])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w\-]|\.\w)")
-# jax/_src/compiler.py: the functions that hand a module to XLA (0.4.28 to 0.12.0).
-_COMPILING = re.compile(r"backend_compile\b|backend_compile_and_load\b")
-_WORD = re.compile(r"[\w.$@]*\w")
-# How XLA names the module that it complains of, or prints it.
-_OF_MODULE = re.compile(r"\bHLO module: (?P<name>[\w.\-]*\w)|\bHloModule (?P<printed>[\w.\-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +66,11 @@ def locate_failure(
         return None, None
     cause = log.failures[0]
     module, module_how = failing_module(cause, log, modules)
-    newest = module and _copy_of(module, modules)
+    newest = module and copy_of(module, modules)
     where = _but_for(flags.get(_DISABLED, ""), _pass_of(cause, log, newest))
-    if where.name is None and where.confidence == "possible" and module_how == _ALL_COMPILED:
+    if where.name is None and (newest is None or newest.last.name.before is None):
+        where = _by_lookup_of_transfers(cause, flags) or where
+    if where.name is None and where.confidence == "possible" and module_how == ALL_COMPILED:
         where = _Pass(
             None, "likely", "every module in the dump had been compiled: it was at run time"
         )
@@ -113,136 +107,8 @@ def _but_for(disabled: str, where: _Pass) -> _Pass:
     return _Pass(None, "possible", how)
 
 
-def failing_module(
-    cause: CheckFailure, log: LogFacts, modules: Sequence[ModuleHistory]
-) -> tuple[ModuleHistory | None, str]:
-    """The module that died and the reason for naming it.
-
-    A compile that dies leaves no text after all optimizations, so an incomplete module among
-    complete ones is the one; instructions named in the message decide between several.
-    """
-    own = [m for m in modules if m.role != "autotuning"]
-    is_elsewhere = _is_of_the_run(cause) or cause.signature == _KILLED or died_outside_jax(cause)
-    if not own or is_elsewhere:
-        return None, ""
-    absent = _named_and_absent(cause, own)
-    if absent:
-        return None, f"the message is about module {absent}, which the dump does not hold"
-    calling = _calling_what_is_named(cause, own)
-    if calling is not None:
-        return calling, f"module {calling.id} alone calls the target that the message names"
-    named = _holding_most(own, log.names)
-    if named is not None:
-        return named, f"module {named.id} holds the instructions that the message names"
-    unfinished = [m for m in own if not m.complete]
-    if unfinished:
-        module = max(unfinished, key=lambda m: (m.role == "user", len(m.dumps), m.id))
-        return module, f"module {module.id} has no text after all optimizations"
-    if _dies_in_a_pass(cause):
-        return (
-            None,
-            "every module of this dump was optimized to the end: is the log of another run?",
-        )
-    if len(own) == 1:
-        return own[0], f"{own[0].id} is the only module in the dump"
-    return _last_compiled(cause, own)
-
-
-def _last_compiled(
-    cause: CheckFailure, modules: Sequence[ModuleHistory]
-) -> tuple[ModuleHistory | None, str]:
-    """The module whose code was being made, where all had come through their passes."""
-    opcodes = opcodes_in(cause.text)
-    holding = [
-        (module, opcode)
-        for module in modules
-        for opcode in opcodes
-        if any(of_opcode(module.last.module, opcode))
-    ]
-    if holding:
-        module, opcode = max(holding, key=lambda found: found[0].id)
-        alone = "alone " if len(holding) == 1 else ", the newest of those that do, "
-        return module, f"module {module.id} {alone}holds a {opcode}, which the message names"
-    if not any(_COMPILING.match(frame.function) for frame in cause.frames):
-        return None, _ALL_COMPILED
-    newest = max((m for m in modules if m.role == "user"), key=lambda m: m.id, default=None)
-    if newest is None:
-        return None, _ALL_COMPILED
-    return newest, f"JAX was compiling, and {newest.id} is the newest module of the dump"
-
-
-def _named_and_absent(cause: CheckFailure, modules: Sequence[ModuleHistory]) -> str:
-    """The module that the message names, where none of that name was dumped; else ""."""
-    named = [found["name"] or found["printed"] for found in _OF_MODULE.finditer(cause.text)]
-    known = {module.name.partition(".")[0].removesuffix(_COPY) for module in modules}
-    absent = [name for name in named if name.partition(".")[0].removesuffix(_COPY) not in known]
-    return absent[0] if absent and len(absent) == len(named) else ""
-
-
-def _copy_of(module: ModuleHistory, modules: Sequence[ModuleHistory]) -> ModuleHistory:
-    """Where the compile of the module went on; the module itself where it was not copied.
-
-    The scheduler of 0.8 works on a copy, whose texts have a number and a name of their own.
-    """
-    name = f"{module.name}{_COPY}"
-    copies = [m for m in modules if m.name == name and m.id > module.id and not m.complete]
-    return module if module.complete or not copies else copies[-1]
-
-
-def is_raised_by_python(cause: CheckFailure) -> bool:
-    """Whether a failure is an exception of Python that no C++ library threw, as far as it says."""
-    return cause.kind == "python" and _FROM_CPP.search(cause.text, 0, 400) is None
-
-
-def _is_of_the_run(cause: CheckFailure) -> bool:
-    """Whether a failure is one of a program that had been compiled.
-
-    An exception of the C++ library that Python raises on came out of the compiler.
-    """
-    if cause.kind == "python":
-        return is_raised_by_python(cause)
-    return cause.kind in _RUNTIME_KINDS
-
-
 def _is_run_time(cause: CheckFailure) -> bool:
     return cause.text.startswith("Execution of replica ")
-
-
-def _calling_what_is_named(
-    cause: CheckFailure, modules: Sequence[ModuleHistory]
-) -> ModuleHistory | None:
-    """The one module with a custom call whose target stands in the message as a word."""
-    words = set(_WORD.findall(cause.text))
-    calling = [
-        m
-        for m in modules
-        if any(
-            i.custom_call_target in words
-            for c in m.last.module.computations
-            for i in c.instructions
-            if i.custom_call_target is not None
-        )
-    ]
-    return calling[0] if len(calling) == 1 else None
-
-
-def _dies_in_a_pass(cause: CheckFailure) -> bool:
-    """Whether the failure belongs to a pass, which leaves no text after all optimizations."""
-    if cause.file is None or knowledge.is_outside_passes(cause.file):
-        return False
-    return bool(knowledge.passes_of_file(cause.file, cause.condition))
-
-
-def _holding_most(modules: Sequence[ModuleHistory], names: Sequence[str]) -> ModuleHistory | None:
-    """The one module whose newest text defines most of the named instructions, if one leads."""
-    if not names:
-        return None
-    counts = [
-        (sum(any(c.get(n) for c in m.last.module.computations) for n in names), m) for m in modules
-    ]
-    best = max(count for count, _ in counts)
-    leaders = [m for count, m in counts if count == best]
-    return leaders[0] if best and len(leaders) == 1 else None
 
 
 def _pass_of(cause: CheckFailure, log: LogFacts, module: ModuleHistory | None) -> _Pass:
@@ -297,6 +163,24 @@ def _by_order_of_transfers(cause: CheckFailure) -> _Pass | None:
     return _Pass("latency-hiding-scheduler-preparation", "possible", how)
 
 
+def _by_lookup_of_transfers(cause: CheckFailure, flags: Mapping[str, str]) -> _Pass | None:
+    """The pass that looks up the ends of pipelined transfers, where a look-up failed.
+
+    Seen with both flags on 0.10.2 and 0.12.0 (xla/service/p2p_schedule_preparation.cc).
+    """
+    if _NOT_FOUND.search(cause.text, 0, 400) is None or not _takes_transfers_apart(flags):
+        return None
+    how = "with the flags that pipeline transfers that pass looks their ends up, and died so before"
+    return _Pass("latency-hiding-scheduler-preparation", "possible", how)
+
+
+def _takes_transfers_apart(flags: Mapping[str, str]) -> bool:
+    return (
+        knowledge.setting(flags, "xla_gpu_enable_pipelined_p2p") == "true"
+        and knowledge.setting(flags, "xla_gpu_collective_permute_decomposer_threshold") == "0"
+    )
+
+
 def _by_library(cause: CheckFailure, last: DumpName | None) -> _Pass | None:
     """The pass that asks a library while it compiles; a program that was compiled asks it, too."""
     if "cuSolver" not in cause.text or last is None or last.kind == "after_optimizations":
@@ -318,7 +202,7 @@ def _by_circle(cause: CheckFailure, module: ModuleHistory | None) -> _Pass | Non
 
 def _stated(cause: CheckFailure) -> _Pass | None:
     """What the failure itself says: a pass, or that none was running."""
-    if cause.signature == _KILLED:
+    if cause.signature == KILLED:
         how = "SIGKILL comes from outside: the system when memory is short, a scheduler, a person"
         return _Pass(None, "likely", how)
     if cause.file == PARSER:
@@ -326,7 +210,7 @@ def _stated(cause: CheckFailure) -> _Pass | None:
     if died_outside_jax(cause):
         how = f"the innermost Python frame is {place_of(cause.frames[0])}, not inside JAX"
         return _Pass(None, "likely", how)
-    if _is_of_the_run(cause):
+    if is_of_the_run(cause):
         raised = "Python raised it, not the compiler"
         how = raised if cause.kind == "python" else "the message is of a program that was running"
         return _Pass(None, "likely", how)

@@ -33,8 +33,8 @@ xla/service/hlo_pass_pipeline.cc (which passes leave a text), xla/service/dump.c
 from collections.abc import Iterable, Iterator
 
 from app import knowledge
+from app.analysis.failing_module import is_raised_by_python
 from app.analysis.flag_refusals import PARSER
-from app.analysis.locate import is_raised_by_python
 from app.analysis.python_frames import died_outside_jax, is_installed, own_frame, place_of
 from app.model.dump import CheckFailure, PythonFrame
 from app.model.facts import Facts
