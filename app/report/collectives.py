@@ -222,7 +222,11 @@ def _page_of(
         facts=collective_facts(
             report, [item for _, item in own], scheduled=is_scheduled(place.module)
         ),
-        reasons=overlap_reasons(place.module, [item for _, item in own]),
+        reasons=overlap_reasons(
+            place.module,
+            [item for _, item in own],
+            [windows.get(index) for index, _ in own],
+        ),
         schedule_title="In the schedule"
         if is_scheduled(place.module)
         else "In the order of the text",
@@ -322,7 +326,7 @@ def _row(
         total_bytes=item.bytes if item.total_bytes is None else item.total_bytes,
         overlap=OVERLAP_WORDS[kind],
         overlap_kind=kind,
-        why=overlap_story(place.module, asked),
+        why=overlap_story(place.module, asked, window),
         exposed="" if exposed is None else micros_text(exposed),
         exposed_us=-1 if exposed is None else exposed,
         exposed_note=hidden_text(item),

@@ -12,6 +12,7 @@ from heapq import nlargest
 from app.analysis.flops import FlopCounter
 from app.analysis.opcodes import async_role
 from app.model.report import Collective, Struct
+from app.views.window_bounds import Bound, maker_of, taker_of
 from hlo_parser import Computation, Instruction, Module
 
 MAX_WINDOWS = 400
@@ -40,7 +41,8 @@ class ScheduledCollective(Struct, frozen=True, kw_only=True):
 
     It is on its way from place `start` to place `end`, in a row of its own (`lane`) where others
     are too. `behind` is what runs meanwhile, the most operations first, `behind_total` how much
-    that is in all.
+    that is in all. `made_by` is the last to make what it sends, `taken_by` the first to take the
+    result of its done.
     """
 
     index: int
@@ -49,6 +51,8 @@ class ScheduledCollective(Struct, frozen=True, kw_only=True):
     lane: int
     behind: tuple[Work, ...] = ()
     behind_total: int = 0
+    made_by: Bound | None = None
+    taken_by: Bound | None = None
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
@@ -116,6 +120,8 @@ def _schedule(
                 lane=lane,
                 behind=tuple(nlargest(MAX_BEHIND, within, key=lambda work: work.flops or 0)),
                 behind_total=len(within),
+                made_by=maker_of(computation, collectives[index].instruction, places),
+                taken_by=taker_of(computation, _done_of(collectives[index]), places),
             )
         )
     return Schedule(
@@ -147,6 +153,11 @@ def _span(collective: Collective, places: dict[str, int]) -> tuple[int, int]:
     start = places.get(window.start if window else collective.instruction, 0)
     end = places.get(window.done, start) if window else start
     return start, max(start, end)
+
+
+def _done_of(collective: Collective) -> str:
+    window = collective.window
+    return window.done if window else collective.instruction
 
 
 def _works(

@@ -14,6 +14,7 @@ from app.report.collectives_sums import exposed_text
 from app.report.overlap_story import overlap_reasons, overlap_story
 from app.report.program_facts import inferred_text, kind_text
 from app.views.collectives_schedule import Schedule, ScheduledCollective
+from app.views.window_bounds import Bound
 from report import builders
 
 PASSES = ("first", "async-collective-creator", "convert-async-collectives-to-sync")
@@ -95,6 +96,50 @@ def test_what_many_rows_say_is_said_once_before_them() -> None:
     )
     assert overlap_reasons(module(), [collective()]) == (
         "1 synchronous: asynchronous in none of 3 texts",
+    )
+
+
+TIGHT = ScheduledCollective(
+    index=0,
+    start=3,
+    end=5,
+    lane=0,
+    made_by=Bound(name="fusion.5", between=0),
+    taken_by=Bound(name="dot<b>", between=0),
+)
+LOOSE = msgspec.structs.replace(
+    TIGHT,
+    made_by=Bound(name="fusion.5", between=1),
+    taken_by=Bound(name="dot.2", between=2),
+)
+
+
+def test_what_is_partly_hidden_is_told_by_what_bounds_its_window() -> None:
+    partly = collective(ASYNC, is_async=True, window=BUSY)
+    assert overlap_story(module(), partly, TIGHT) == (
+        "its start stands right behind fusion.5, which makes what it sends; dot<b> takes its "
+        "result right behind its done"
+    )
+    assert overlap_story(module(), partly, LOOSE) == (
+        "1 instruction between fusion.5, which makes what it sends, and its start; "
+        "2 instructions between its done and dot.2, the first to take its result"
+    )
+    bare = msgspec.structs.replace(TIGHT, made_by=None, taken_by=None)
+    assert overlap_story(module(), partly, bare) == ""
+    empty = collective(ASYNC, is_async=True, window=EMPTY)
+    assert overlap_story(module(), empty, TIGHT).startswith("nothing stands between")
+    hidden = msgspec.structs.replace(BUSY, exposed_us=0.0)
+    assert overlap_story(module(), collective(is_async=True, window=hidden), TIGHT) == ""
+
+
+def test_bounds_that_many_share_are_told_once_without_names() -> None:
+    partly = collective(ASYNC, is_async=True, window=BUSY)
+    other = msgspec.structs.replace(TIGHT, made_by=Bound(name="fusion.9", between=0))
+    assert overlap_reasons(module(), [partly] * 5, [TIGHT, other, LOOSE, LOOSE, None]) == (
+        "2 partly hidden: its start stands right behind what makes its data; its result is taken "
+        "right behind its done",
+        "2 partly hidden: what it sends is there before its start; its done stands before its "
+        "result is needed",
     )
 
 
