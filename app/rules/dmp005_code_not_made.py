@@ -11,7 +11,8 @@ or an error, for each instruction of the last text.
 ## How we know
 XLA writes the list of thunks as soon as the code of a module for a GPU is made; each of the dumps
 from jaxlib 0.4.30 to 0.12.0 that compiled has it. Suspects are operations that a pass should have
-replaced, then kernels that Triton compiles and custom calls whose targets are not XLA's own.
+replaced, then calls that the inliner left, kernels that Triton compiles and custom calls whose
+targets are not XLA's own.
 
 ## What to do
 Give the log of the run (`--log`, or the log box of the page): it says what could not be made.
@@ -29,7 +30,7 @@ from dataclasses import replace
 from itertools import chain
 
 from app.analysis.class_suspects import left_over
-from app.analysis.suspects import Place, with_target
+from app.analysis.suspects import Place, with_opcode, with_target
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Finding, Workaround
@@ -94,7 +95,15 @@ def _finding(facts: Facts, history: ModuleHistory) -> Finding:
 
 def _suspects(facts: Facts) -> Iterator[Named]:
     yield from suspects(facts, left_over, role="an operation that passes for GPUs replace")
+    yield from suspects(facts, _calls, role="a call that no pass took apart")
     yield from suspects(facts, _brought, role="code that XLA does not have by itself")
+
+
+def _calls(module: Module) -> Iterator[Place]:
+    """Calls that the inliner left, but for those that a pass made to be recorded."""
+    for computation, call in with_opcode(module, ("call",)):
+        if not any(callee.name.startswith("command_buffer") for callee in call.callees):
+            yield computation, call
 
 
 def _brought(module: Module) -> Iterator[Place]:
