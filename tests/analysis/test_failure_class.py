@@ -35,6 +35,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        "loc(\"my_sharding\"): error: failed to legalize operation 'stablehlo.custom_call' "
+        "that was explicitly marked illegal",
         "INTERNAL: The shapes do not fit. Failed after spmd-partitioning",
         "... Failed after spmd-partitioning",
         "INVALID_ARGUMENT: Sharding annotations do not fit a tuple of 4",
@@ -258,6 +260,9 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        PYTHON + "INVALID_ARGUMENT: Binary op add with incompatible shapes: f32[3] and f32[4].",
+        "RuntimeError: Failed precondition: From /job:tpu_worker/replica:0/task:0:\n  (0) Failed "
+        "precondition: Expected comparison type FLOAT or TOTALORDER.",
         "Failed after cse",
         PYTHON + "UNKNOWN: -:0:0: error: unknown vhlo type code: 33",
         "collective_ops_utils.cc:499 0 <= replica_id && replica_id < replica_count 1 1",
@@ -322,6 +327,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     "dynamic-shape": (
         "INVALID_ARGUMENT: Fail to proof the equality of two dimensions at compile time: %a vs %b",
         F + "dynamic_dimension_inference.cc:200] Check failed: size != nullptr",
+        "tensorflow.python.framework.errors_impl.InvalidArgumentError: Input 1 to node `a/b` with "
+        "op Range must be a compile-time constant.",
+        "InvalidArgumentError: Argument to function must be a compile-time constant, but x",
+        "tensorflow.python.framework.errors_impl.InvalidArgumentError: no broadcast of f32[2,<=7]",
     ),
 }
 CASES = [(class_, text) for class_, texts in MESSAGES.items() for text in texts]
@@ -349,6 +358,8 @@ def test_signs_are_told_in_words() -> None:
     [
         "",
         "step 100 loss 1.25",
+        "step 100 of 200: x1[<=7] and y2[i <= 3] hold; n must be a compile-time constant",
+        "ValueError: the window[<=7] must be a compile-time constant",
         "Traceback (most recent call last):\n  File 'x'\nKeyError: 'params'",
         "I external/xla/xla/service/dump.cc:544] HloModule dump enabled with path prefix: , suffix",
         "I1130 00:14:52.0 2643 latency_hiding_scheduler.cc:4596] current memory usage: 8388608",
