@@ -216,7 +216,9 @@ def _nested_loops_story(scene: _Scene) -> Story:
             evidence=(_newest_text(scene.history),),
             unknown=(*unknown, "no nested loops with known trip counts in the newest text"),
         )
-    outers = [by_name[name] for name in nests][:_MAX_LOOPS]
+    # The fault takes an inner loop whose candidates are moved first: most such run no other loop.
+    innermost_first = sorted(nests, key=lambda name: any(i.name in nests for i in nests[name]))
+    outers = [by_name[name] for name in innermost_first][:_MAX_LOOPS]
     loop = scene.loop(outers[0], "loop")
     inner = [scene.loop(i, "inner loop") for i in nests[outers[0].name]]
     message = (
