@@ -72,6 +72,8 @@ _BARE = re.compile(
     rf"|\s{{0,8}}\(\d{{1,4}}\) (?:{'|'.join([*STATUS_CODES, *OLD_STATUS_CODES])}): "
     # What MLIR says of an operation, after the place in its text.
     r"|(?:loc\([^\n]{0,400}\): |\S{1,400}:\d{1,9}:\d{1,9}: )?error: '[a-z_]\w*\.[\w.]+' op "
+    r"|(?:(?:loc\([^\n]{0,400}\): |\S{1,400}:\d{1,9}:\d{1,9}: )?error: )?failed to legalize"
+    r" operation ['`](?:stablehlo|mhlo|chlo|vhlo|sdy)\.\w"
 )
 # Below a failed check; the line of the check itself may have been lost.
 _STACK_ALONE = "*** Check failure stack trace: ***"

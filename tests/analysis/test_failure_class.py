@@ -35,6 +35,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Segmentation fault (core dumped)",
     ),
     "spmd-check": (
+        "error: failed to legalize operation 'sdy.f' that was explicitly marked illegal",
         "loc(\"my_sharding\"): error: failed to legalize operation 'stablehlo.custom_call' "
         "that was explicitly marked illegal",
         "INTERNAL: The shapes do not fit. Failed after spmd-partitioning",
@@ -53,6 +54,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "Fatal Python error: Aborted\n    @  0x7ffff7  xla::spmd::PartitionedHlo::Reshard()",
     ),
     "shard-map-manual": (
+        "NotImplementedError: No replication rule for f",
         "INVALID_ARGUMENT: Custom emitter for a_target not found",
         "NotImplementedError: Mosaic kernels cannot be automatically partitioned. Please wrap it.",
         PYTHON + "UNIMPLEMENTED: PartitionId instruction is not supported for SPMD partitioning "
@@ -69,6 +71,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "overlaps with operand dimension sharding or replicated axes",
     ),
     "layout": (
+        PYTHON
+        + "INVALID_ARGUMENT: layout minor_to_major field contains 0 elements, but shape is rank "
+        "2: {}; shape: dimensions: 10 dimensions: 64 is_dynamic_dimension: false",
+        "AssertionError: Unexpected XLA layout override: (XLA) a != b (User input layout)",
         PYTHON + "INVALID_ARGUMENT: Layout passed in is not that of the array: (major_to_minor=1)",
         F + "layout_assignment.cc:1420] Check failed: layout.minor_to_major_size() == rank",
         "INTERNAL: RET_CHECK failure (xla/service/layout_normalization.cc:431) "
@@ -260,6 +266,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         F + "scatter_expander.cc:120] Check failed: rank > 0",
     ),
     "hlo-verifier": (
+        "failed to legalize operation 'mhlo.f'",
+        "a.mlir:7:1: error: failed to legalize operation 'chlo.f' that was marked illegal",
         PYTHON + "INVALID_ARGUMENT: Binary op add with incompatible shapes: f32[3] and f32[4].",
         "RuntimeError: Failed precondition: From /job:tpu_worker/replica:0/task:0:\n  (0) Failed "
         "precondition: Expected comparison type FLOAT or TOTALORDER.",
@@ -358,6 +366,8 @@ def test_signs_are_told_in_words() -> None:
     [
         "",
         "step 100 loss 1.25",
+        "failed to legalize operation 'tax.return' of the town",
+        "No replication rule for table users, skipped",
         "step 100 of 200: x1[<=7] and y2[i <= 3] hold; n must be a compile-time constant",
         "ValueError: the window[<=7] must be a compile-time constant",
         "Traceback (most recent call last):\n  File 'x'\nKeyError: 'params'",
