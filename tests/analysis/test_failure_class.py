@@ -190,6 +190,8 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         "INTERNAL: Scoped allocation with size 18.00M and limit 16.00M exceeded scoped vmem limit",
     ),
     "tpu-backend": (
+        "*** SIGABRT (@0x1), see go/stacktraces#s15 received by PID 7 (TID 8) on cpu 1; stack: "
+        "***\nPC: @     0x7fac  (unknown)  (unknown)\n    @     0x7fad        976  (unknown)",
         "Exception in device=TPU:5: Aborted: the session is not found.",
         E + "tpu_hal.cc:249] Failed to initialize TPU system: no mmap",
         "*** SIGABRT received by PID 545434 (TID 545434) on cpu 25; stack trace: ***\n"
