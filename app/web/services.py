@@ -73,12 +73,15 @@ def find_report(services: Services, report_id: str) -> ReportRow:
 class NoReport(NotFound):
     """No report at this address: it never was, is gone, or is not for whoever asks."""
 
+    default_code = "no_report"
+
 
 def unknown_report() -> NoReport:
     """What is told of every report that cannot be had, alike."""
     return NoReport(
         "there is no report at this address",
         next_step="It may have been deleted; whoever sent you the link knows.",
+        code=NotFound.default_code,
     )
 
 
