@@ -197,7 +197,9 @@ def _alike_at_end(raw: bytes, other: bytes, most: int) -> int:
 def _thread(foot: bytes) -> str | None:
     """The execution thread told behind the brace; None for what is no foot."""
     match = patterns.computation_foot.fullmatch(decode(foot.removesuffix(b"\n\n")))
-    return None if match is None else match[1] or "main"
+    if match is None:
+        return None
+    return "main" if match[1] is None else match[1]
 
 
 def _head(text: str) -> re.Match[str] | None:

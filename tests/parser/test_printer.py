@@ -250,3 +250,24 @@ def test_odd_line_breaks_and_comments_are_not_printed_into_other_places(line: st
     assert read.unparsed == ()
     for form in ("long", "short"):
         assert modules_differ(read, parse_module(print_module(read, form=form))) == ()
+
+
+@pytest.mark.parametrize("thread", ["", "main", "side"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_thread_of_a_computation_is_read_as_printed(thread: str, form: PrintForm) -> None:
+    """An empty one too, which a reader of whole lines and one of odd lines took differently."""
+    text = f"""HloModule m
+
+%c () -> f32[] {{
+  ROOT %r = f32[] constant(1)
+}}, execution_thread="{thread}"
+
+ENTRY %e (a: f32[]) -> f32[] {{
+  ROOT %a = f32[] parameter(0)
+}}
+
+"""
+    for spelling in (text, text.replace("execution_thread=", "/*odd*/execution_thread=")):
+        module = parse_module(spelling, strict=True)
+        assert [each.execution_thread for each in module.computations] == [thread, "main"]
+        assert modules_differ(module, parse_module(print_module(module, form=form))) == ()
