@@ -65,7 +65,7 @@ _ROW_BY_ALLOCATION = compile_pattern(
 )
 # 2026: `  64B( 62%);  64B;  0;  2; f32[4,4], pred[]`
 _ROW = compile_pattern(r"[^;]+; *(?P<size>[\d.]+\w*); *\d+; *\d+; (?P<text>.*)$")
-_SIZE = compile_pattern(r"([\d.]+)([A-Za-z]*)")
+_SIZE = compile_pattern(r"(\d{1,18}(?:\.\d{1,18})?)([A-Za-z]*)", re.ASCII)
 
 
 def read_memory_file(kind: FileKind, text: str, *, file: str) -> tuple[MemoryFile, ...]:
@@ -226,6 +226,6 @@ def read_memory_report(text: str, *, file: str, module_id: str) -> MemoryReport:
 
 def _bytes(size: str) -> int:
     found = _SIZE.fullmatch(size)
-    if found is None or found[2] not in _UNITS or found[1].count(".") > 1:
+    if found is None or found[2] not in _UNITS:
         return 0
     return round(float(found[1]) * _UNITS[found[2]])

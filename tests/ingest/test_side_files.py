@@ -355,6 +355,16 @@ allocation 3: size 416.00MiB, preallocated-temp:
     )
 
 
+@pytest.mark.parametrize("size", [".B", "1.2.3B", "9" * 400 + "TiB", "4.B", "\u0663B", "5XB"])
+def test_a_size_of_no_known_form_counts_nothing(size: str) -> None:
+    text = f"""Total bytes: 28 (28B)
+  cumulative_size;       size;       offset; used_by_n_values; shapes_list
+  ------------------------------------------------------------
+         4B(100%);         {size};            0;                1; f32[]
+"""
+    assert read_memory_report(text, file="f", module_id="m").allocations == ((0, "f32[]"),)
+
+
 def test_memory_files_know_their_module() -> None:
     stem = LAST.removesuffix(".txt")
     side = {
