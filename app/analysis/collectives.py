@@ -16,7 +16,6 @@ from app.analysis.async_pairs import (
     WRAPPERS,
     called_by_start,
     find_async_pairs,
-    is_fused,
     wrapped_operations,
 )
 from app.analysis.collective_life import CollectiveTracer
@@ -187,12 +186,12 @@ def _sites(module: Module) -> Iterator[_Site]:
     wrapped = _wrapped_computations(module, pairs)
     fused = find_fused(module)
     for computation in module.computations:
-        if computation.name in wrapped or is_fused(module, computation):
+        if computation.name in wrapped or computation.name in fused.placed:
             continue
         for instruction in computation.instructions:
             place = computation.name, instruction.name
             pair = pairs.get(place)
-            run: Sequence[Inside] = fused.get(place, ())
+            run: Sequence[Inside] = fused.inside.get(place, ())
             if pair is not None and instruction.opcode in WRAPPERS:
                 run = wrapped_operations(module, instruction)
             for inner, operation in run or ((computation, instruction),):

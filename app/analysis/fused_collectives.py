@@ -8,7 +8,8 @@ calls=%all-reduce-scatter.1`; libtpu 0.0.50), and profiles of them show the time
 Given modules; asynchronous starts and what they run are those of `async_pairs.py`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from app.analysis.async_pairs import is_fused
 from app.analysis.device_groups import group_size
@@ -21,21 +22,40 @@ _HANDS_ON = frozenset({"bitcast", "convert", "copy", "get-tuple-element", "resha
 _OWN_NUMBER = frozenset({"partition-id", "replica-id"})
 # Of libtpu's computations, whose slice may be told where to begin from outside.
 _NAME = "all-reduce-scatter"
+# XLA gives each fusion a computation of its own, nests them hardly ever, and has a handful of
+# instructions between an all-reduce and its slice; only edited texts go beyond these.
+_MOST_AROUND = 64
+_MOST_STEPS = 256
 
 Inside = tuple[Computation, Instruction]
 
 
-def find_fused(module: Module) -> Mapping[tuple[str, str], tuple[Inside, ...]]:
-    """The collectives inside fusions, by the computation and the name of the outermost fusion."""
+class Fused(NamedTuple):
+    """The collectives inside fusions.
+
+    `inside` is by the computation and the name of the outermost fusion. The computations of which
+    all that they hold stands there are `placed`; what else calls one of them too is not among them.
+    """
+
+    inside: Mapping[tuple[str, str], tuple[Inside, ...]]
+    placed: frozenset[str]
+
+
+def find_fused(module: Module) -> Fused:
+    """The collectives inside fusions, those of very many fusions of one computation left in it."""
     found: dict[tuple[str, str], list[Inside]] = {}
+    placed: set[str] = set()
     for computation in module.computations:
         inside = [i for i in computation.instructions if collective_opcode(i) is not None]
         if not inside or not is_fused(module, computation):
             continue
-        for around, fusion in _outermost(module, computation):
+        outermost = _outermost(module, computation)
+        for around, fusion in outermost:
             here = found.setdefault((around.name, fusion.name), [])
             here += [(computation, instruction) for instruction in inside]
-    return {place: tuple(inside) for place, inside in found.items()}
+        if outermost and _only_fusions_call(module, computation):
+            placed.add(computation.name)
+    return Fused({place: tuple(inside) for place, inside in found.items()}, frozenset(placed))
 
 
 def opcode_run(module: Module, computation: Computation, instruction: Instruction) -> str | None:
@@ -59,6 +79,8 @@ def is_scattered(module: Module, computation: Computation, instruction: Instruct
         users = computation.users.get(here.name, ())
         if here.name == computation.root.name or not users:
             return False
+        if len(users) + len(pending) > _MOST_STEPS:
+            return False
         for user in users:
             if user.opcode in _HANDS_ON and user.name not in seen:
                 seen.add(user.name)
@@ -70,19 +92,31 @@ def is_scattered(module: Module, computation: Computation, instruction: Instruct
     return True
 
 
-def _outermost(module: Module, fused: Computation) -> Iterator[tuple[Computation, Instruction]]:
-    """The fusions, of computations that are not fused themselves, in which this one runs."""
+def _only_fusions_call(module: Module, computation: Computation) -> bool:
+    return all(caller.opcode == "fusion" for _, caller in module.callers(computation.name))
+
+
+def _outermost(module: Module, fused: Computation) -> list[tuple[Computation, Instruction]]:
+    """The fusions, of computations that are not fused themselves, in which this one runs.
+
+    None where there are too many.
+    """
+    found: list[tuple[Computation, Instruction]] = []
     pending = [fused.name]
     seen = {fused.name}
     for name in pending:
-        for around, caller in module.callers(name):
+        callers = module.callers(name)
+        if len(callers) + len(pending) + len(found) > _MOST_AROUND:
+            return []
+        for around, caller in callers:
             if caller.opcode != "fusion" or around.name in seen:
                 continue
             if is_fused(module, around):
                 seen.add(around.name)
                 pending.append(around.name)
             else:
-                yield around, caller
+                found.append((around, caller))
+    return found
 
 
 def _takes_own_part(
@@ -108,5 +142,7 @@ def _reads_own_number(computation: Computation, names: tuple[str, ...]) -> bool:
             return True
         fresh = [operand for operand in instruction.operands if operand not in seen]
         seen.update(fresh)
+        if len(seen) > _MOST_STEPS:
+            return False
         pending += fresh
     return False

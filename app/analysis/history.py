@@ -7,6 +7,7 @@ text adds and drops is looked at.
 from collections import Counter
 from collections.abc import Sequence
 
+from app.analysis.async_pairs import is_fused
 from app.analysis.fused_collectives import opcode_run
 from app.analysis.opcodes import COLLECTIVES, base_opcode
 from app.analysis.work import measure_work
@@ -39,7 +40,8 @@ def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -
     """
     rows: list[Dump] = []
     before: frozenset[Computation] = frozenset()
-    known: dict[Computation, Counter[str]] = {}
+    known: dict[tuple[Computation, bool], Counter[str]] = {}
+    here: dict[Computation, Counter[str]] = {}
     counts: Counter[str] = Counter()
     measured = measure_work(history) if work is None else work
     for position, (dump, done) in enumerate(zip(history.dumps, measured, strict=True)):
@@ -47,9 +49,10 @@ def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -
         new = computations - before
         counts = counts.copy()
         for computation in new:
-            counts.update(_counts_of(dump.module, computation, known))
+            here[computation] = _counts_of(dump.module, computation, known)
+            counts.update(here[computation])
         for computation in before - computations:
-            counts.subtract(known[computation])
+            counts.subtract(here.pop(computation))
         rows.append(
             Dump(
                 index=position,
@@ -74,11 +77,13 @@ def describe_dumps(history: ModuleHistory, work: Sequence[Work] | None = None) -
 
 
 def _counts_of(
-    module: Module, computation: Computation, known: dict[Computation, Counter[str]]
+    module: Module, computation: Computation, known: dict[tuple[Computation, bool], Counter[str]]
 ) -> Counter[str]:
-    found = known.get(computation)
+    # What an all-reduce comes to depends on whether a fusion is around it.
+    key = computation, is_fused(module, computation)
+    found = known.get(key)
     if found is None:
-        found = known[computation] = count_opcodes(module, computation)
+        found = known[key] = count_opcodes(module, computation)
     return found
 
 

@@ -78,10 +78,14 @@ def how_known(loop: LoopHistory, dump: int) -> SourceHow | None:
 def _collectives_of(module: Module, loop: WhileLoop) -> dict[str, int]:
     """How many collectives of each kind the body itself begins, wrapped ones by what they wrap."""
     counts: Counter[str] = Counter()
+    wrapped: dict[tuple[str, ...], Sequence[Inside]] = {}
     for instruction in loop.body.instructions:
         begun: Sequence[Inside] = ((loop.body, instruction),)
         if instruction.opcode in WRAPPERS:
-            begun = wrapped_operations(module, instruction)
+            called = tuple(callee.name for callee in instruction.callees)
+            if called not in wrapped:
+                wrapped[called] = wrapped_operations(module, instruction)
+            begun = wrapped[called]
         opcodes = (opcode_run(module, *each) for each in begun)
         counts.update(opcode for opcode in opcodes if opcode is not None)
     return dict(sorted(counts.items()))

@@ -5,11 +5,13 @@ import pytest
 from analysis.histories import history_of
 from analysis.tpu_texts import SCATTERED, WHOLE_BEFORE
 from app.analysis.collectives import find_collectives
+from app.analysis.fused_collectives import find_fused
 from app.analysis.history import describe_dumps
 from app.analysis.loop_history import follow_loops
 from app.analysis.summaries import summarize_loops
 from app.model.report import Collective
 from app.views.collectives_schedule import schedules_of
+from hlo_parser import Module, parse_module
 
 
 def collectives_of(*texts: str) -> tuple[Collective, ...]:
@@ -131,3 +133,65 @@ def test_of_a_tuple_the_one_on_the_same_element_is_followed() -> None:
     found = next(item for item in collectives_of(before, after) if item.fused)
     assert "t.py:9" in found.history[0].detail
     assert [event.kind for event in found.history] == ["created", "became"]
+
+
+def _fused(fusions: int, *, nested: int = 0, called: bool = False, lines: int = 1) -> Module:
+    """A computation with collectives, in so many fusions, each in `nested` further ones."""
+    reduces = "".join(
+        f"  r.{n} = f32[8]{{0}} all-reduce(q), replica_groups={{{{0,1}}}}, to_apply=add\n"
+        for n in range(lines)
+    )
+    text = "HloModule m, is_scheduled=true\n\n"
+    text += "add {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+    text += "  ROOT z = f32[] add(x, y)\n}\n\n"
+    text += f"inner.0 {{\n  q = f32[8]{{0}} parameter(0)\n{reduces}"
+    text += "  ROOT n = f32[8]{0} negate(q)\n}\n\n"
+    for depth in range(nested):
+        text += (
+            f"inner.{depth + 1} {{\n  q = f32[8]{{0}} parameter(0)\n"
+            f"  ROOT f = f32[8]{{0}} fusion(q), kind=kLoop, calls=inner.{depth}\n}}\n\n"
+        )
+    text += "ENTRY e {\n  p = f32[8]{0} parameter(0)\n"
+    for number in range(fusions):
+        text += f"  f.{number} = f32[8]{{0}} fusion(p), kind=kLoop, calls=inner.{nested}\n"
+    text += "  c = f32[8]{0} call(p), to_apply=inner.0\n" if called else ""
+    return parse_module(text + "  ROOT last = f32[8]{0} negate(p)\n}\n\n")
+
+
+def test_nothing_is_lost_where_others_call_a_fused_computation_too() -> None:
+    alone = find_fused(_fused(2, nested=1))
+    assert sorted(alone.inside) == [("e", "f.0"), ("e", "f.1")]
+    assert alone.placed == {"inner.0"}
+    both = find_fused(_fused(2, called=True))
+    assert (sorted(both.inside), both.placed) == ([("e", "f.0"), ("e", "f.1")], frozenset())
+
+
+@pytest.mark.parametrize("odd", [_fused(2_000, lines=500), _fused(1, nested=500)])
+def test_collectives_of_very_many_fusions_stay_where_they_are_written(odd: Module) -> None:
+    assert find_fused(odd) == ({}, frozenset())
+
+
+def test_fusions_in_a_circle_lose_nothing() -> None:
+    text = """HloModule m
+
+a {
+  p = f32[8]{0} parameter(0)
+  r = f32[8]{0} all-reduce(p), replica_groups={{0,1}}, to_apply=b
+  ROOT f = f32[8]{0} fusion(r), kind=kLoop, calls=b
+}
+
+b {
+  p = f32[8]{0} parameter(0)
+  ROOT f = f32[8]{0} fusion(p), kind=kLoop, calls=a
+}
+
+"""
+    assert find_fused(parse_module(text)).placed == frozenset()
+
+
+def test_what_an_all_reduce_comes_to_is_asked_anew_of_each_text() -> None:
+    alone = SCATTERED.replace("fusion(", "call(").replace("calls=%all", "to_apply=%all")
+    alone = alone.replace(", kind=kCustom", "")
+    first, _, third = describe_dumps(history_of(SCATTERED, alone, SCATTERED))
+    assert first.counts == third.counts
+    assert "reduce-scatter" in first.counts
