@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from hlo_parser import Computation, Module, Shape
 from hlo_parser.computation import Gap
 from hlo_parser.literal_forms import TYPE_WORDS
+from hlo_parser.possessive import compile_pattern
 
+_WORDS = compile_pattern(r"[\w.\-]++")
 # What `byte_size` counts at most: more than this XLA cannot hold.
 _MOST_BYTES = (1 << 63) - 1
 
@@ -43,17 +45,21 @@ def _faults_in(computation: Computation) -> Iterator[tuple[str, str]]:
         if strange is not None:
             yield "unknown_type", f"{strange} of {made.name}"
     # XLA prints operands first, so hardly any text has one that comes later.
+    defined = _defined_in(computation.gaps)
     for name, operand in later:
-        if operand not in seen and not any(_may_define(gap, operand) for gap in computation.gaps):
+        if defined is not None and operand not in seen and operand not in defined:
             yield "undefined", f"{operand}, an operand of {name}"
     if any(operand in seen for _, operand in later):
         operands = {made.name: made.operands for made in computation.instructions}
         yield from (("cycle", name) for name in _on_a_cycle(operands))
 
 
-def _may_define(gap: Gap, name: str) -> bool:
-    """Whether a line that could not be parsed may define it; of several lines all is possible."""
-    return gap.end_line > gap.line or name in gap.text.partition("=")[0]
+def _defined_in(gaps: Sequence[Gap]) -> set[str] | None:
+    """What lines that could not be parsed may define; None for all, as several lines at once do."""
+    if any(gap.end_line > gap.line for gap in gaps):
+        return None
+    heads = (gap.text.partition("=")[0] for gap in gaps)
+    return {word for head in heads for word in _WORDS.findall(head)}
 
 
 def _strange_type(shape: Shape) -> str | None:

@@ -85,3 +85,14 @@ def test_long_chains_and_large_circles_take_no_time() -> None:
     assert remarks(read(*chain, f"a{count} = f32[] negate(p)")) == []
     assert remarks(read(*chain, f"a{count} = f32[] negate(a0)")) == ["cycle"]
     assert time.process_time() - started < 20
+
+
+def test_names_beside_lines_that_are_not_understood_are_looked_up_at_once() -> None:
+    gaps = tuple(f"odd.{number} = = f32[]" for number in range(4_000))
+    uses = tuple(f"use.{number} = f32[] negate(no.{number})" for number in range(4_000))
+    start = time.process_time()
+    contents = read(*gaps, *uses, "whole = f32[] negate(odd.7)", "ROOT part = f32[] negate(odd)")
+    assert time.process_time() - start < 10
+    (told,) = [each for each in contents.coverage.remarks if "nowhere defined" in each]
+    # Neither `odd.7`, which a line may define, nor more than once what is a part of its name.
+    assert told.startswith("undefined: 4001 names")
