@@ -77,8 +77,9 @@ def _last_compiled(
     ]
     if holding:
         module, opcode = max(holding, key=lambda found: found[0].id)
-        alone = "alone " if len(holding) == 1 else ", the newest of those that do, "
-        return module, f"module {module.id} {alone}holds a {opcode}, which the message names"
+        others = {held.id for held, _ in holding} - {module.id}
+        alone = ", the newest of those that do," if others else " alone"
+        return module, f"module {module.id}{alone} holds a {opcode}, which the message names"
     if not any(_COMPILING.match(frame.function) for frame in cause.frames):
         return None, ALL_COMPILED
     newest = max((m for m in modules if m.role == "user"), key=lambda m: m.id, default=None)

@@ -46,8 +46,13 @@ _OPCODES = (
     compile_pattern(r"\bopcode:? ['\"`]?(?P<opcode>[a-z][a-z\-]{1,40}\b(?!-))"),
     # xla/backends/cpu/runtime: `TopK is not yet supported by XLA:CPU ThunkEmitter` (0.12.0).
     compile_pattern(
-        r"\b(?P<opcode>[A-Z][A-Za-z]{1,40}) is not (?:yet )?(?:supported|implemented)\b"
+        r"(?<![A-Za-z] )\b(?P<opcode>[A-Z][A-Za-z]{1,40}) is not (?:yet )?"
+        r"(?:supported|implemented)\b"
     ),
+)
+# Opcodes that every module holds, or that mean something else in a sentence.
+_ALSO_WORDS = frozenset(
+    {"async", "bitcast", "call", "constant", "copy", "layout", "map", "parameter", "tuple"}
 )
 _CHANNEL = compile_pattern(r"\bop[_ ]id[:=] ?(?P<channel>\d{1,9})")
 _DEVICES = compile_pattern(r"devices=(?:\d{1,6}:)?\[(?P<devices>[\d, ]{1,4000})\]")
@@ -112,7 +117,8 @@ def opcodes_in(text: str) -> tuple[str, ...]:
 
     An opcode that is written like a class, `TopK`, comes without hyphens: `topk`.
     """
-    return tuple(dict.fromkeys(m["opcode"].lower() for p in _OPCODES for m in p.finditer(text)))
+    words = dict.fromkeys(m["opcode"].lower() for p in _OPCODES for m in p.finditer(text))
+    return tuple(word for word in words if word not in _ALSO_WORDS)
 
 
 def misread_words(text: str) -> tuple[str, ...]:

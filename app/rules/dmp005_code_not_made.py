@@ -42,8 +42,10 @@ from hlo_parser import Module
 _OF_GPU = "_gpu_after_optimizations"
 # Targets of XLA and of what jaxlib registers itself; the rest somebody has to bring.
 _BROUGHT = (
-    r"^(?!__|xla[._]|triton|mosaic|lapack_|cu[a-z]*_|hip[a-z]*_|gpu\$|Sharding$|SPMD|annotate_|Move|Pin$"
-    r"|Unpin$|TopK$|CreateBuffer|AllocateBuffer)[\w.$\-]+$"
+    r"^(?!__|xla[._]|triton|mosaic|lapack_|gpu\$|Sharding$|SPMD(?:FullToShard|ShardToFull)Shape$"
+    r"|annotate_device_placement$|MoveTo(?:Host|Device)$|Pin$|Unpin$|TopK$|CreateBuffer$"
+    r"|AllocateBuffer$|(?:cu|hip|roc)(?:blas|dnn|solver|sparse|fft)[\w]*_|miopen"
+    r"|(?:cu|cuda|hip)_(?:threefry2x32|lu_pivots|cholesky_update))[\w.$\-]+$"
 )
 _BY_HAND = r"^(?:__gpu\$xla\.gpu\.)?(?:triton|mosaic)"
 
