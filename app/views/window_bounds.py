@@ -24,10 +24,15 @@ class Bound(Struct, frozen=True, kw_only=True):
 
 
 def maker_of(computation: Computation, start: str, places: Mapping[str, int]) -> Bound | None:
-    """The last to make what `start` sends, or whose end it is told to await."""
+    """The last to make what `start` sends.
+
+    Nothing where it is told to await another (a control predecessor), and of a fusion that starts,
+    of whose operands some may go elsewhere.
+    """
     found: list[Instruction] = []
     first = computation.get(start)
-    pending = [] if first is None else [*first.operands, *first.control_predecessors]
+    is_told = first is not None and (first.control_predecessors or first.opcode == "fusion")
+    pending = [] if first is None or is_told else [*first.operands]
     seen = set(pending)
     for name in pending:
         made = computation.get(name)

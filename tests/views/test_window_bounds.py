@@ -74,3 +74,11 @@ def test_windows_of_a_schedule_have_them() -> None:
     assert (windows[0].made_by, windows[0].taken_by) == (None, None)
     assert windows[3].made_by == Bound(name="d", between=0)
     assert windows[3].taken_by == Bound(name="r", between=0)
+
+
+def test_what_it_is_told_to_await_is_not_told_to_make_its_data() -> None:
+    text = LINES.format(sent="a", after="ROOT r = f32[8] add(d, e)", before="")
+    told = text.replace("dimensions={0}", "dimensions={0}, control-predecessors={b}", 1)
+    computation = parse_module(told).entry
+    places = {each.name: place for place, each in enumerate(computation.instructions)}
+    assert maker_of(computation, "s", places) is None
