@@ -12,6 +12,8 @@
  */
 
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst|tzst|zip|gz|zst)$/i;
+/** What XLA writes packed, which is one file of a dump and no archive. */
+const PACKED = /(^|\/)module_\d[^/]*$|\.pb\.gz$/i;
 const LOG = /(\.(log|err|out)|(^|[/_.-])(stderr|stdout)(\.txt)?)$/i;
 /** Beside an archive, which holds the dump, a text that is not XLA's is what the run printed. */
 const TEXT = /^(?!module_\d).*\.(?:txt|log\.\d{1,4})$/i;
@@ -28,7 +30,9 @@ const UNWANTED = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$/;
 export function sortFound(found) {
   const wanted = found.filter(({ path }) => !UNWANTED.test(path));
   // What lies in a folder stays in it: only beside the dump it is the run's log or program.
-  const isPacked = wanted.some(({ path }) => !path.includes("/") && ARCHIVE.test(path));
+  const isArchived = (/** @type {Found} */ { path }) =>
+    !path.includes("/") && ARCHIVE.test(path) && !PACKED.test(path);
+  const isPacked = wanted.some(isArchived);
   const isLog = (/** @type {Found} */ { path }) =>
     !path.includes("/") && (LOG.test(path) || (isPacked && TEXT.test(path)));
   const isSource = (/** @type {Found} */ { path }) => !path.includes("/") && SOURCE.test(path);
@@ -38,7 +42,7 @@ export function sortFound(found) {
   if (!isPacked || files.length === 1) {
     return { dump: files.length ? dumpOf(files) : null, logs, sources, why: "" };
   }
-  const archives = files.filter(({ path }) => !path.includes("/") && ARCHIVE.test(path));
+  const archives = files.filter(isArchived);
   if (archives.length > 1) {
     const names = listed(archives.map(({ path }) => path));
     const why = `${names}: a report is of one dump. Choose one of them; two reports can be compared.`;

@@ -103,17 +103,17 @@ function open() {
   if (diff) location.assign(diff);
 }
 
-/** @type {Record<string, () => void>} */
+/** @type {Record<string, (how: "step" | "slide") => void>} */
 const KEYS = {
   ArrowRight: () => choose(at + 1),
   ArrowLeft: () => choose(at - 1),
-  n: () => choose(nextIn(passes.changed, at, 1) ?? at, "step"),
-  j: () => choose(nextIn(passes.changed, at, 1) ?? at, "step"),
-  p: () => choose(nextIn(passes.changed, at, -1) ?? at, "step"),
-  k: () => choose(nextIn(passes.changed, at, -1) ?? at, "step"),
+  n: (how) => choose(nextIn(passes.changed, at, 1) ?? at, how),
+  j: (how) => choose(nextIn(passes.changed, at, 1) ?? at, how),
+  p: (how) => choose(nextIn(passes.changed, at, -1) ?? at, how),
+  k: (how) => choose(nextIn(passes.changed, at, -1) ?? at, how),
   o: open,
-  Home: () => choose(0, "step"),
-  End: () => choose(passes.list.length - 1, "step"),
+  Home: (how) => choose(0, how),
+  End: (how) => choose(passes.list.length - 1, how),
 };
 
 addEventListener("keydown", (event) => {
@@ -124,7 +124,8 @@ addEventListener("keydown", (event) => {
   const action = KEYS[event.key];
   if (!action || target.closest(".table-box, .drawing-box")) return;
   event.preventDefault();
-  action();
+  // A key held down slides: it leaves one step behind, not one for each repeat.
+  action(event.repeat ? "slide" : "step");
 });
 scrub.addEventListener("input", () => choose(Number(scrub.value)));
 for (const [id, step] of STEPS) {

@@ -133,3 +133,15 @@ test("nothing is said where nothing is left out, as of archives within a folder"
     assert.equal(sortFound(found(...paths)).why, "", paths.join());
   }
 });
+
+test("what XLA wrote packed is a file of the dump like its texts", () => {
+  const stem = "module_0001.jit_f";
+  for (const paths of [
+    [`${stem}.0001.a.txt`, `${stem}.hlo.pb.gz`],
+    [`${stem}.hlo.pb.gz`, `${stem}.0002.hlo.pb.gz`, "other.pb.gz"],
+  ]) {
+    const { dump, why } = sortFound(found(...paths));
+    assert.equal(dump?.files.length, paths.length);
+    assert.equal(why, "");
+  }
+});
