@@ -29,6 +29,7 @@ def test_two_links_give_the_answer_to_everybody(
     page = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page.goto("/")
     page.get_by_role("link", name="Compare").click()
+    page.wait_for_url("**/compare")
     assert barriers(page) == []
     page.get_by_label("Report a").fill(reports[0])
     page.get_by_label("Report b").fill(reports[1])
