@@ -9,40 +9,38 @@ that went on are diagnoses of their own.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
+from app.analysis.bare_deaths import of_bare_death
+from app.analysis.complaints import complaints
 from app.analysis.flag_refusals import PARSER
-from app.analysis.own_words import has_frames, is_mistake, is_own_failure, is_own_line
-from app.analysis.python_frames import died_outside_jax
+from app.analysis.own_words import has_frames, is_mistake, is_own_failure
 from app.analysis.sign_search import first_sign, sign_of_frames, sign_of_name, spoken_sign
+from app.analysis.sign_words import (
+    OF_ANY_USER,
+    PRINTED,
+    diagnosis_of,
+    said_by,
+    stem_of,
+    text_of,
+    unprinted,
+)
 from app.analysis.topics import TOPIC, is_file_of_xla, sign_of_condition, topic_of
-from app.ingest.log_shapes import is_unstuck
-from app.knowledge import FailureSign, failure_signs, passes_named, settings_of
+from app.knowledge import FailureSign, failure_signs, passes_named
 from app.model.dump import CheckFailure, LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 from app.model.report import Failure
 
-# What MLIR prints (`%0 = "tt.load"(...)`) names its dialect, and that does tell.
-_PRINTED = re.compile(r"%[\w.\-]+ = (?!\"|[a-z_]+\.[a-z_])[^\n]*|^Extension modules: [^\n]*", re.M)
 _SPEAKER = re.compile(r"(?:^|: )(?P<pass>[a-z]\w{1,40}(?:-\w{1,40}){1,8}): ")
 _SPEAKS_WITHIN = 200
 # Where a value of the host's lies.
 _SPACE = re.compile(r"\bS\(5\)")
 _NOT_COMPILED = "while compiling %"
-_FILE_NAME = re.compile(r"\b(?!statusor\b)(?P<stem>[A-Za-z]\w{1,80})\.(?:cc|h|cu|cpp)\b")
-# A signature of a check is its place and its condition.
-_CHECKED = re.compile(
-    r"Check failed|RET_CHECK|CHECK failure|^[\w./+\-]{1,200}\.(?:cc|h):\d{1,9}:? "
-)
-# What a library says, whoever used it.
-_OF_ANY_USER = frozenset({"llvm", "driver"})
 # Signs of code that many passes share, and what only a pass says that was at work.
 _OF_SHARED_CODE = frozenset({"core", "pass-check"})
+_OF_ANY_GENERATOR = "mlir-frame"
 _SAID_BY_PASSES = frozenset({"host-compute"})
-# Ends of an operation that was slow; what it was stands in an earlier line.
-_ENDS_ONLY = frozenset({"slow-operation"})
-_SLOW = frozenset({"constant-folding", "slow-compile"})
 _LINES_ABOVE = 5
 # A line that no logger wrote begins what the failure so near ends.
 _NEXT = 2
@@ -53,7 +51,6 @@ _OF_OTHERS_TOO = frozenset(
         *("triton-autotune", "oom-buffers"),
     )
 )
-_BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
 def diagnose(
@@ -68,7 +65,7 @@ def diagnose(
     default what the log says of it); they speak only where the log does not. Empty where nothing in
     the log fits a class.
     """
-    warnings = list(_warnings(log))
+    warnings = list(complaints(log))
     death = _of_death(log, located, backend, log.flags if flags is None else flags)
     if death is not None:
         own = [w for w in warnings if w.class_ == death.class_]
@@ -103,7 +100,7 @@ def _of_death(
         return None
     if not _is_wordless(log.failures[0]):
         return _of_lines_above(log) or topic
-    return _of_signal(log, located, backend, flags) or topic
+    return of_bare_death(log, located, backend, flags) or topic
 
 
 def _outranked(
@@ -113,9 +110,19 @@ def _outranked(
 
     Those know better of a library that many parts of XLA use.
     """
-    if sign is None or sign.sign not in _OF_ANY_USER:
+    if sign is None or sign.sign not in OF_ANY_USER:
         return sign
-    return of_file or sign_of_frames(failure.stack) or sign
+    return of_file or _of_stack(failure) or sign
+
+
+def _of_stack(failure: CheckFailure) -> FailureSign | None:
+    """The sign of the stack; its frames may stand in the message where someone shortened it."""
+    below = failure.text.split("\n")[1:]
+    sign = sign_of_frames((*failure.stack, *has_frames(below)))
+    if sign is None or sign.sign != _OF_ANY_GENERATOR:
+        return sign
+    # Many a code generator stands on the same tools; who handled the death may tell which it was.
+    return first_sign(failure_signs("hints"), [failure.text]) or sign
 
 
 def _of_shared_file(failure: CheckFailure, stem: str) -> FailureSign | None:
@@ -140,10 +147,10 @@ def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
     if failure is None or failure.kind != "check" or found.sign not in _OF_SHARED_CODE:
         return None
     signs = (
-        first_sign(failure_signs("warns"), [_text(x)]) for x in reversed(_right_above(log, "W"))
+        first_sign(failure_signs("warns"), [text_of(x)]) for x in reversed(_right_above(log, "W"))
     )
     sign = next((s for s in signs if s is not None and s.sign in _SAID_BY_PASSES), None)
-    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
+    return replace(diagnosis_of(sign, failure=failure), strength="pointed") if sign else None
 
 
 def _right_above(log: LogFacts, severities: str) -> list[PipelinerMove]:
@@ -171,9 +178,11 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
         if line.severity == "E"
         or (not line.file and line.line_number >= failure.line_number - _NEXT)
     ]
-    signs = (first_sign(failure_signs("warns"), [_text(x)]) or _said(x) for x in reversed(lines))
+    signs = (
+        first_sign(failure_signs("warns"), [text_of(x)]) or said_by(x) for x in reversed(lines)
+    )
     sign = next(filter(None, signs), None)
-    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
+    return replace(diagnosis_of(sign, failure=failure), strength="pointed") if sign else None
 
 
 def _is_wordless(failure: CheckFailure) -> bool:
@@ -192,8 +201,8 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     is_own = is_own_failure(failure)
     if failure.kind == "python" and not is_own and is_mistake(failure.text):
         return None
-    text = _unprinted(failure.text)
-    stem = _stem(failure.file, text)
+    text = unprinted(failure.text)
+    stem = stem_of(failure.file, text)
     state = f"{failure.kind} {failure.status or ''} {backend or ''}"
     # The name of a Python exception stands in the signature alone.
     words = [text, failure.signature] if failure.kind == "python" else [text]
@@ -205,7 +214,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
         )
         or (failure.failed_after and sign_of_name(failure_signs("pass"), failure.failed_after))
         or of_file
-        or sign_of_frames(failure.stack)
+        or _of_stack(failure)
         or _of_shared_file(failure, stem)
         or sign_of_name(failure_signs("state"), state)
         or _of_speaking_pass(failure, text)
@@ -213,7 +222,7 @@ def _of_failure(failure: CheckFailure, backend: str | None) -> Diagnosis | None:
     )
     if sign is None:
         return _of_space(failure)
-    found = _diagnosis(sign, failure=failure)
+    found = diagnosis_of(sign, failure=failure)
     if failure.kind == "signal" and found.strength == "stated" and not _says(sign, words[0]):
         # Below a bare death stands what somebody or something remarked on it.
         return replace(found, strength="pointed")
@@ -237,152 +246,8 @@ def _of_space(failure: CheckFailure) -> Diagnosis | None:
         return None
     spaces = [
         space[0]
-        for printed in _PRINTED.finditer(failure.text)
+        for printed in PRINTED.finditer(failure.text)
         if (space := _SPACE.search(printed[0]))
     ]
     sign = first_sign(failure_signs("says"), spaces)
-    return replace(_diagnosis(sign, failure=failure), strength="pointed") if sign else None
-
-
-def _of_signal(
-    log: LogFacts, located: Failure | None, backend: str | None, flags: Mapping[str, str]
-) -> Diagnosis | None:
-    """A death without a message: what other lines, the last pass, flags or the back end suggest."""
-    failure = log.failures[0]
-    lines = [line for line in log.verbose if line.severity in ("W", "E")]
-    texts = [line.text for line in lines]
-    for line in lines:
-        sign = _said(line)
-        if sign is not None:
-            said = _diagnosis(sign, failure=failure)
-            # A run goes on after a warning, so that it does not state why it died later.
-            return replace(said, strength="pointed") if line.severity == "W" else said
-    first, *below = failure.text.split("\n")
-    picked = [line.text for line in log.verbose if not (line.severity or line.file)] + below
-    sign = sign_of_frames((*has_frames((*texts, *picked)), first)) or _of_assertion(texts)
-    if sign is not None:
-        return _diagnosis(sign, failure=failure)
-    if died_outside_jax(failure) and "SIGILL" not in failure.signature:
-        # Neither the compiler nor flags for it; only compiled code meets unknown instructions.
-        return None
-    said = [name for text in picked for name in passes_named(text)]
-    passes = [*log.passes[-1:], *said[-1:], *([located.pass_] if located and located.pass_ else [])]
-    for name in passes:
-        sign = sign_of_name(failure_signs("file"), name.replace("-", "_"))
-        if sign is not None:
-            tells = f"{name} was the last pass known to be running, or next in line"
-            return replace(_diagnosis(sign, failure=failure), tells=tells)
-    sign = first_sign(failure_signs("hints"), [failure.text])
-    if sign is not None:
-        return _diagnosis(sign, failure=failure)
-    sign = _of_flags(flags)
-    if sign is not None:
-        return _diagnosis(sign, failure=failure)
-    named = _BARE_DEATH.search(failure.signature)
-    sign = (
-        sign_of_name(failure_signs("state"), f"signal {named[0]} {backend or ''}")
-        if named
-        else None
-    )
-    return _diagnosis(sign, failure=failure) if sign else None
-
-
-def _of_assertion(texts: Iterable[str]) -> FailureSign | None:
-    """The class of the file in which an assert of C failed."""
-    stems = (_stem(None, text) for text in texts if "ssertion" in text)
-    return next((s for stem in stems if (s := sign_of_name(failure_signs("file"), stem))), None)
-
-
-def _of_flags(flags: Mapping[str, str]) -> FailureSign | None:
-    spelt = (*flags.items(), *settings_of(flags).items())
-    set_so = [f"{name}={value}" for name, value in spelt]
-    return next(
-        (s for s in failure_signs("flag") for flag in set_so if s.words.fullmatch(flag)), None
-    )
-
-
-def _warnings(log: LogFacts) -> Iterator[Diagnosis]:
-    found: dict[str, Diagnosis] = {}
-    for line in log.verbose:
-        sign = _of_line(line, is_alone=not log.failures)
-        if sign is None:
-            continue
-        known = found.get(sign.class_)
-        if known is None or known.sign in _ENDS_ONLY:
-            earlier = known.lines if known else ()
-            found[sign.class_] = _diagnosis(sign, lines=(*earlier, line))
-        else:
-            found[sign.class_] = replace(known, lines=(*known.lines, line))
-    for diagnosis in found.values():
-        if diagnosis.sign not in _ENDS_ONLY or not _SLOW & (found.keys() - {diagnosis.class_}):
-            yield diagnosis
-
-
-def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:
-    """The sign in a line that states no failure.
-
-    Only a line of a log without any failure may stand for one: then it is all that is left of it.
-    """
-    if is_unstuck(line.text) or (is_mistake(line.text) and not is_own_line(line)):
-        return None
-    text = _text(line)
-    sign = first_sign(failure_signs("warns"), [text])
-    if sign is None and is_alone and (line.severity in ("E", "") or not line.file):
-        sign = _said(line) or first_sign(failure_signs("frame"), has_frames([text]))
-        if sign is None and line.severity != "E":
-            stem = _stem(line.file or None, text)
-            sign = sign_of_name(failure_signs("file"), stem)
-            if sign is None and _CHECKED.search(text):
-                shared = sign_of_name(failure_signs("core"), stem)
-                sign = shared if shared and shared.sign != TOPIC else None
-    return sign
-
-
-def _diagnosis(
-    sign: FailureSign,
-    *,
-    failure: CheckFailure | None = None,
-    lines: Sequence[PipelinerMove] = (),
-) -> Diagnosis:
-    strength = "pointed"
-    is_verifier = failure is not None and failure.kind == "verifier"
-    if sign.on in ("says", "common", "warns") or (is_verifier and sign.on in ("pass", "core")):
-        strength = "stated"
-    elif sign.on in ("hints", "flag") or sign.sign == TOPIC:
-        strength = "guessed"
-    elif sign.on == "state":
-        strength = "guessed" if failure and failure.kind == "signal" else "stated"
-    return Diagnosis(
-        class_=sign.class_,
-        sign=sign.sign,
-        tells=sign.tells,
-        strength=strength,
-        failure=failure,
-        lines=tuple(lines),
-    )
-
-
-def _stem(file: str | None, text: str) -> str:
-    """The base name of the file without its ending; a message may name it where no header does."""
-    if file is not None:
-        return file.partition(".")[0]
-    found = _FILE_NAME.search(text)
-    return found["stem"] if found else ""
-
-
-def _text(line: PipelinerMove) -> str:
-    return _unprinted(line.text)
-
-
-def _unprinted(text: str) -> str:
-    """The text without printed instructions."""
-    return _PRINTED.sub("%", text)
-
-
-def _said(line: PipelinerMove) -> FailureSign | None:
-    """The sign in the words of a line that states no failure, or in its file if that knows more."""
-    text = _text(line)
-    sign = spoken_sign([text], is_own=is_own_line(line))
-    if sign is None or sign.sign not in _OF_ANY_USER:
-        return sign
-    return sign_of_name(failure_signs("file"), _stem(line.file or None, text)) or sign
+    return replace(diagnosis_of(sign, failure=failure), strength="pointed") if sign else None

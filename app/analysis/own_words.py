@@ -21,6 +21,7 @@ _MARK = re.compile(
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
     r"|\bjax(?:lib)?\.(?:_src|_jax|errors|experimental|interpreters|xla_extension)\b"
     r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR(?:Error)?\b|\bLLVM ERROR\b|\bloc\(\""
+    r"|\b[Ss]hardy\b|\bE\d{4}: (?:CompileTime|Runtime)[A-Z]"
     r"|\w\.cu[:(]\d{1,9}\b|\w\.cc(?:[:(]\d{1,9}\b|\s)"
     r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"
 )
@@ -49,6 +50,8 @@ def bears_more_than_a_status(text: str) -> bool:
 def is_own_failure(failure: CheckFailure) -> bool:
     """Whether a failure is told by XLA or JAX, and not by the program that uses them."""
     if failure.kind in _OF_XLA or failure.file is not None or failure.status is not None:
+        return True
+    if (failure.exception or "").endswith(("XlaRuntimeError", "JaxRuntimeError")):
         return True
     if failure.frames and failure.kind == "python" and is_of_compiler(failure.frames[0]):
         return True

@@ -49,6 +49,11 @@ def topic_of(failure: CheckFailure, text: str) -> FailureSign | None:
         return None
     if _is_raised_by_others(failure) or _is_of_anybody(failure):
         return None
+    return topic_in(text)
+
+
+def topic_in(text: str) -> FailureSign | None:
+    """The row for what a message of XLA is about, given without printed HLO."""
     words = _ADDED.sub("", text)[:_CHARACTERS]
     return next((sign for sign in failure_signs("topic") if sign.words.search(words)), None)
 

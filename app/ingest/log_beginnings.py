@@ -65,6 +65,8 @@ _BARE = re.compile(
     r"|No valid engine configs for"
     r"|custom call '[\w.]+' failed: "
     r"|(?:[^\n]{0,200} (?:RAW:|-) )?Attempting to fetch value instead of handling error "
+    # XLA's coded errors, as docs/errors lists them: `E1001: CompileTimeScopedVmemOom: ...`.
+    r"|E\d{4}: (?:CompileTime|Runtime)[A-Z]"
     # What the pipeline adds to a verifier's complaint, which may have been cut off.
     r"|\.{3} ?Failed after [a-z][\w.\-]{1,200}\s*$"
     r"|Failed after (?P<after_pass>[a-z][\w.\-]{1,200})\s*$"

@@ -7,7 +7,7 @@ told as they stand. What they complain of is not judged here.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app import knowledge
 from app.ingest.log_lines import clean_lines
@@ -16,6 +16,8 @@ from app.model.dump import LogFacts, PipelinerMove
 _MOST_LINES = 40
 _MOST_CHARACTERS = 1 << 13
 _LINE_CHARACTERS = 1000
+# Values in more lines are those of a run that goes well.
+_MOST_COMPARED = 8
 _COMPLAINS = re.compile(
     r"(?i:(?<!\bno )(?<!(?<!index )\b0 )(?<!\bwithout )(?<!\bzero )(?<!\bnot )\b(?:"
     r"errors?|errs?|fail(?:s|ed|ure|ures|ing)?|fatal|abort(?:s|ed|ing)?|crash(?:es|ed)?"
@@ -24,12 +26,18 @@ _COMPLAINS = re.compile(
     r"|differs?|exceed(?:s|ed|ing)?|violat(?:es|ed|ion)|refused|hangs?|hung|stuck|deadlock\w*"
     r"|timed out|too (?:many|much|large|big|small|old)|not (?:supported|found|match|equal|enough"
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
-    r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than"
+    r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than|undefined|nullptr"
+    r"|not an? \w+|(?:do|does|did|is|was|are|were|has|have)(?: not|n't)|different (?:than|from)"
+    r"|unreachable|assert(?:ion)?|requires that|cycle is detected|only supports?(?:ed)?|mix of"
     r"|seg(?:mentation )?faults?|SIG(?:SEGV|ABRT|BUS|ILL)"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
     r"|precondition|taking|nan|inf|oom)\b)"
     r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\b_ZNK?(?:3xla|4mlir|4llvm)"
-    r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]* "
+    # Conditions of checks, frames, rows of tables of memory.
+    r"|\w\(\) (?:[=!]=|[<>]=?) |^(?:#\d{1,4} +| *@ +)0x[0-9a-f]{6,16} |\b__xla_cpu_runtime_\w"
+    r"|^\s*(?:Allocation type: |XLA [Ll]abel: |Extra memory due to padding)"
+    r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})\."
+    r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
 )
 # Warnings and information, complaints that say what is done instead, and those of an installer.
 _HARMLESS = re.compile(
@@ -38,6 +46,37 @@ _HARMLESS = re.compile(
     r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
     r"|\b(?:OK|ok|PASSED|passed)\b|(?<!Error: )Unable to initialize)"
 )
+
+
+# What a comparison of two ways to compute one thing prints: `jit(f)(x): [nan]`, then `f(x): [1.]`.
+_COMPARED = re.compile(
+    r"(?P<way>[^:=#\n]{1,80}?) *(?::|=(?!=)|#|\u2192|->) *"
+    r"(?P<value>[\[({ ]*(?:[+\-]?(?:\d[\d.]*(?:e[+\-]?\d+)?|nan|inf)|true|false)"
+    r"[\])}, .\d+\-einfa]*)"
+    r"(?:\s(?!(?:[mun\u00b5]?s|sec\w*|min\w*|it|steps?|x|%|[KMGT]i?B)\b|%)\S[^\n]{0,40})?$",
+    re.I,
+)
+# What is measured of a run that goes well differs from line to line.
+_MEASURES = re.compile(
+    r"(?i:time|took|speed|throughput|seconds?\b|\bms\b|latency|compil|loss|acc|step|epoch|iter|rank"
+    r"|size|bytes|memory|count|number|version|shape|seed|lr\b|learning|flops)"
+)
+
+
+def complains(text: str) -> bool:
+    """Whether a line complains of something, and not only says that it went otherwise."""
+    return _COMPLAINS.search(text) is not None and _HARMLESS.match(text) is None
+
+
+def compared(texts: Sequence[str]) -> tuple[str, ...]:
+    """In how many ways lines say something was computed, if the values that they print differ."""
+    found = [
+        match
+        for text in texts
+        if (match := _COMPARED.match(text.strip())) and not _MEASURES.search(match["way"])
+    ]
+    values = {match["value"].strip() for match in found}
+    return tuple(match["way"] for match in found) if len(values) > 1 else ()
 
 
 def _names_code(text: str) -> bool:
@@ -79,10 +118,13 @@ class Excerpt:
         if any(failure.kind != "signal" for failure in failures):
             return
         told = {told.line_number for told in (*facts.verbose, *failures)}
-        for line in clean_lines(self._lines):
+        lines = list(clean_lines(self._lines))
+        ways = compared([line.text for line in lines]) if len(lines) <= _MOST_COMPARED else ()
+        for line in lines:
             text = line.text[:_LINE_CHARACTERS]
             if line.is_headed or line.number in told:
                 continue
             names = bool(failures) and _names_code(text)
-            if (names or _COMPLAINS.search(text)) and not _HARMLESS.match(text):
+            is_value = any(text.strip().startswith(way) for way in ways)
+            if is_value or complains(text) or (names and not _HARMLESS.match(text)):
                 yield PipelinerMove(name, line.number, "", text)

@@ -61,7 +61,7 @@ TRIGGERS = (
         b"_chunk(): ",
         b"_consolidate(): ",
     ),
-    *(b") InvalidArg", b") ResourceEx", b") FailedPre"),
+    *(b") InvalidArg", b") ResourceEx", b") FailedPre", b": CompileTime", b": Runtime"),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

@@ -12,7 +12,18 @@ from typing import Literal, cast
 from app.knowledge.tables import read_rows
 
 SignPlace = Literal[
-    "warns", "says", "common", "pass", "file", "frame", "core", "hints", "flag", "state", "topic"
+    "warns",
+    "says",
+    "common",
+    "pass",
+    "file",
+    "frame",
+    "core",
+    "hints",
+    "flag",
+    "state",
+    "topic",
+    "compared",
 ]
 
 
@@ -25,9 +36,9 @@ class FailureSign:
     `pass`, the pass that the verifier names; `file`, the base name of the C++ file without its
     ending; `frame`, a symbol of the stack; `core`, a file that everything shares; `hints`, words of
     the message that do not state the class; `flag`, a flag as set (`name=value`); `state`, kind,
-    status and back end; `topic`, words that only say what a status of XLA is about. `sign` tells
-    the signs of a class apart, `tells` says in words what it means; of the sign `topic`, what a
-    message is about.
+    status and back end; `topic`, words that only say what a status of XLA is about; `compared`, the
+    labels of values that differ. `sign` tells the signs of a class apart, `tells` says in words
+    what it means; of the sign `topic`, what a message is about.
     """
 
     class_: str
