@@ -21,6 +21,7 @@ _MARK = re.compile(
     r"|RET_CHECK failure|\bXLA\b|\b(?:xla|tsl|stream_executor)(?:::|/)|\bH[Ll][Oo]\b|\bHlo[A-Z]"
     r"|\bjax(?:lib)?\.(?:_src|_jax|errors|experimental|interpreters|xla_extension)\b"
     r"|\b(?:stablehlo|mhlo|sdy)\.|\bStableHLO\b|\bMLIR(?:Error)?\b|\bLLVM ERROR\b|\bloc\(\""
+    r"|\b(?:pred|bf16|f(?:8\w{2,10}|16|32|64)|[su](?:4|8|16|32|64)|c(?:64|128))\[(?:\d[\d,]*)?\]"
     r"|\b[Ss]hardy\b|\bE\d{4}: (?:CompileTime|Runtime)[A-Z]"
     r"|\w\.cu[:(]\d{1,9}\b|\w\.cc(?:[:(]\d{1,9}\b|\s)"
     r"|\b(?:CUDA|HIP)_ERROR_\w|\bfailed to legalize operation\b"

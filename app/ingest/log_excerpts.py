@@ -29,8 +29,8 @@ _COMPLAINS = re.compile(
     r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than|undefined|nullptr"
     r"|not an? \w+|(?:do|does|did|is|was|are|were|has|have)(?: not|n't)|different (?:than|from)"
     r"|unreachable|assert(?:ion)?|requires that|cycle is detected|only supports?(?:ed)?|mix of"
-    r"|seg(?:mentation )?faults?|SIG(?:SEGV|ABRT|BUS|ILL)"
-    r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found)"
+    r"|seg(?:mentation )?faults?|segv|SIG(?:SEGV|ABRT|BUS|ILL)"
+    r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found|registered)"
     r"|precondition|taking|nan|inf|oom)\b)"
     r"|[a-z]Error\b|BadStatusOr|\b(?:run_id|clique)=|clique: |\b_ZNK?(?:3xla|4mlir|4llvm)"
     # Conditions of checks, frames, rows of tables of memory.

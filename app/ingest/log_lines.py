@@ -41,7 +41,7 @@ _TIME_PATTERN = (
 _TIME = re.compile(_TIME_PATTERN)
 HEADER_PATTERN = (
     r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,9}: (?P<s1>[IWEF]) (?:tensorflow/\S+ )?"
-    r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +-?\d{1,12} "
+    r"|(?P<s2>[IWEF])\d{4} \d\d:\d\d:\d{2,12}\.\d{1,9} +(?:-?\d{1,12} )?"
     r"|(?<![\w./])(?P<s3>[IWEF]) "
     r"|(?<![\w./+\-\[]))"
     r"(?P<path>[\w./+\-]{0,240}\.(?:cc|h|cu|cpp|inc|inl|mm)):(?P<line>\d{1,9})\](?: |$)"

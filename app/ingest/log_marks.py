@@ -62,6 +62,14 @@ TRIGGERS = (
         b"_consolidate(): ",
     ),
     *(b") InvalidArg", b") ResourceEx", b") FailedPre", b": CompileTime", b": Runtime"),
+    *(
+        b"zsh: ",
+        b" segmentation fault",
+        b" IOT instruction",
+        b" abort ",
+        b" illegal hardware",
+        b" killed ",
+    ),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.

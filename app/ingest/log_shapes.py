@@ -91,7 +91,7 @@ _PLACED_CHECK = re.compile(
     r":(?P<line>\d{1,9}) : Check failed: "
 )
 _TRAILING_PLACE = re.compile(r" \((?P<file>[\w.\-]+\.(?:cc|h|cpp)):(?P<line>\d{1,9})\)$")
-_RET_CHECK = re.compile(r"RET_CHECK failure \((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\) ?")
+_RET_CHECK = re.compile(r"RET_CHECK failure\s\((?P<path>[^\s():]{1,300}):(?P<line>\d{1,9})\)\s?")
 _NON_OK = re.compile(r"Non-OK-status: (?P<condition>.{1,400}?)(?:\s+[Ss]tatus: |\n|$)", re.S)
 _CONTEXT = re.compile(r"during context \[(?P<context>[^\]\n]{0,200})\]:\s?")
 # On a line of its own, but for who joined the lines of a message.
@@ -143,13 +143,12 @@ _FRAME_ALONE = re.compile(
 _WHAT = re.compile(r"^\s*what\(\): +(?P<what>.*)", re.M | re.S)
 _SIGNAL_NAME = re.compile(r"SIG[A-Z]{2,6}")
 _SIGNAL_WORDS = {
-    "Segmentation fault": "SIGSEGV",
-    "Aborted": "SIGABRT",
-    "Abort trap": "SIGABRT",
-    "Bus error": "SIGBUS",
-    "Illegal instruction": "SIGILL",
-    "Floating point exception": "SIGFPE",
-    "Killed": "SIGKILL",
+    "segmentation fault": "SIGSEGV",
+    **dict.fromkeys(("abort", "iot instruction"), "SIGABRT"),
+    "bus error": "SIGBUS",
+    **dict.fromkeys(("illegal instruction", "illegal hardware instruction"), "SIGILL"),
+    "floating point exception": "SIGFPE",
+    "killed": "SIGKILL",
     # The C library, before it aborts.
     **dict.fromkeys(("corrupt", "free(): ", "alloc", "munmap_chunk", "smashing"), "SIGABRT"),
 }
@@ -288,7 +287,7 @@ def _of_fatal(message: Message, text: str) -> CheckFailure:
 
 def _of_signal(message: Message, text: str) -> CheckFailure:
     named = _SIGNAL_NAME.search(text)
-    words = (code for word, code in _SIGNAL_WORDS.items() if word in text)
+    words = (code for word, code in _SIGNAL_WORDS.items() if word in text.lower())
     signal = named[0] if named else next(words, "")
     # The innermost frame of XLA's own tells two faults apart, its arguments do not.
     own = next((frame for frame in message.stack if "xla::" in frame), "").partition("(")[0]

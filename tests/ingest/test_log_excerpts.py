@@ -92,3 +92,41 @@ def test_of_endless_exceptions_without_a_traceback_the_first_are_read() -> None:
     facts = read_log(lines, name="x")
     assert len(facts.failures) == 1
     assert "log_left_out: 20 exceptions without a traceback in x are not read" in facts.remarks
+
+
+@pytest.mark.parametrize(
+    ("line", "signal"),
+    [
+        ("zsh: segmentation fault  python train.py", "SIGSEGV"),
+        ("zsh: abort      python train.py", "SIGABRT"),
+        ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
+        ("zsh: killed     python train.py", "SIGKILL"),
+        ("[1]    4242 segmentation fault  python train.py", "SIGSEGV"),
+        ("[1]  + 4242 IOT instruction (core dumped)  python train.py", "SIGABRT"),
+    ],
+)
+def test_what_zsh_says_of_a_death_is_a_death(line: str, signal: str, tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text(f"step 1\n{line}\n", "utf-8")
+    (failure,) = read_log_file(file, name="x").failures
+    assert (failure.kind, failure.signature, failure.line_number) == (
+        "signal",
+        f"signal::{signal}",
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["zsh: command not found: nvcc", "[1] 4242", "[1] 7 aborts so far"]
+)
+def test_what_else_zsh_says_is_no_death(line: str) -> None:
+    assert read_log(f"{line}\n", name="x").failures == ()
+
+
+def test_a_coded_error_of_xla_begins_a_failure(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    text = "step 1\n" * 50 + "E2001: CompileTimeMosaicUnsupportedRhsType: no such matmul\n"
+    file.write_text(text, "utf-8")
+    (failure,) = read_log_file(file, name="x").failures
+    assert (failure.kind, failure.line_number) == ("status", 51)
+    assert read_log(text, name="x").failures == (failure,)
