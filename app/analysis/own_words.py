@@ -34,7 +34,7 @@ _MISTAKE = re.compile(
 )
 # As someone marks a name that he took from a stack: `PriorityFusion (stack)`.
 _CALLED_A_FRAME = re.compile(r"\((?:in )?(?:the )?(?:stack|frame|backtrace)\)")
-_DENIES = re.compile(r"(?i:\b(?:no|without|none|0|zero)\b)\W{0,3}(?:\w{1,12} )?$")
+_DENIES = re.compile(r"(?i:\b(?:no|without|none|(?<!=)0|zero)\b)\W{0,3}(?:\w{1,12} )?$")
 _BEFORE = 24
 
 

@@ -37,6 +37,8 @@ _COMPLAINS = re.compile(
     r"|\w\(\) (?:[=!]=|[<>]=?) |^(?:#\d{1,4} +| *@ +)0x[0-9a-f]{6,16} |\b__xla_cpu_runtime_\w"
     r"|^\s*(?:Allocation type: |XLA [Ll]abel: |Extra memory due to padding)"
     r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})\."
+    # `Eager execution returns [1], while the same function with jit_compile=True returns [2]`.
+    r"|\b(?i:jit|eager|op-by-op)\b[^\n]{0,40}\b(?:returns?|reads?|gives?|gave)\b"
     r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
 )
 # Warnings and information, complaints that say what is done instead, and those of an installer.

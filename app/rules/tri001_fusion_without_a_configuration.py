@@ -80,6 +80,12 @@ STORIES = {
         refs=("jax-ml/jax#29740",),
         severity="note",
     ),
+    "delay-kernel": Story(
+        title="The clock was not exact by which XLA times configurations",
+        what="The line is harmless: the configuration taken may not be the fastest one.",
+        refs=("openxla/xla#38882",),
+        severity="note",
+    ),
     "bare-death": Story(
         title="The process died without a word",
         what="No message, no frame and no pass tells where it died; what follows is a guess from "
