@@ -29,15 +29,31 @@ _LINES_OF_EXCERPT = 40
 
 
 def complaints(log: LogFacts) -> Iterator[Diagnosis]:
-    """The classes that lines speak of which state no failure, each once, in their order."""
+    """The classes that lines speak of which state no failure, each once, in their order.
+
+    What a logger told says more than what someone copied of a log.
+    """
+    copied = [line for line in log.verbose if not (line.file or line.severity)]
+    logged = [line for line in log.verbose if line.file or line.severity]
+    found = _found_in(logged, log) or _found_in(copied, log)
+    if not found and _is_excerpt(log):
+        yield from _of_excerpt(log.verbose)
+    for diagnosis in found.values():
+        if diagnosis.sign not in _ENDS_ONLY or not _SLOW & (found.keys() - {diagnosis.class_}):
+            yield diagnosis
+
+
+def _is_excerpt(log: LogFacts) -> bool:
+    return not log.failures and log.lines <= _LINES_OF_EXCERPT
+
+
+def _found_in(lines: Sequence[PipelinerMove], log: LogFacts) -> dict[str, Diagnosis]:
+    """What lines say, by class."""
     found: dict[str, Diagnosis] = {}
-    is_alone = not log.failures
-    is_excerpt = is_alone and log.lines <= _LINES_OF_EXCERPT
-    for line in log.verbose:
-        speaks = (
-            not line.file or line.severity in ("E", "") or (is_excerpt and complains(line.text))
-        )
-        sign = _of_line(line, is_alone=is_alone and speaks)
+    for line in lines:
+        speaks = not line.file or line.severity in ("E", "")
+        speaks = speaks or (_is_excerpt(log) and complains(line.text))
+        sign = _of_line(line, is_alone=speaks and not log.failures)
         if sign is None:
             continue
         known = found.get(sign.class_)
@@ -46,11 +62,7 @@ def complaints(log: LogFacts) -> Iterator[Diagnosis]:
             found[sign.class_] = diagnosis_of(sign, lines=(*earlier, line))
         else:
             found[sign.class_] = replace(known, lines=(*known.lines, line))
-    if not found and is_excerpt:
-        yield from _of_excerpt(log.verbose)
-    for diagnosis in found.values():
-        if diagnosis.sign not in _ENDS_ONLY or not _SLOW & (found.keys() - {diagnosis.class_}):
-            yield diagnosis
+    return found
 
 
 def _of_line(line: PipelinerMove, *, is_alone: bool) -> FailureSign | None:

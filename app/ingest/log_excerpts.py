@@ -28,7 +28,8 @@ _COMPLAINS = re.compile(
     r"|allowed|implemented|divisible|available)|must (?:be|have|not)|should be|expected|overflow"
     r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than|undefined|nullptr"
     r"|not an? \w+|(?:do|does|did|is|was|are|were|has|have)(?: not|n't)|different (?:than|from)"
-    r"|unreachable|assert(?:ion)?|requires that|cycle is detected|only supports?(?:ed)?|mix of"
+    r"|unreachable|assert(?:ion)?|requires that|returned -\d+|non-zero"
+    r"|cycle is detected|only supports?(?:ed)?|mix of"
     r"|seg(?:mentation )?faults?|segv|SIG(?:SEGV|ABRT|BUS|ILL)"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found|registered)"
     r"|precondition|taking|nan|inf|oom)\b)"
@@ -36,7 +37,7 @@ _COMPLAINS = re.compile(
     # Conditions of checks, frames, rows of tables of memory.
     r"|\w\(\) (?:[=!]=|[<>]=?) |^(?:#\d{1,4} +| *@ +)0x[0-9a-f]{6,16} |\b__xla_cpu_runtime_\w"
     r"|^\s*(?:Allocation type: |XLA [Ll]abel: |Extra memory due to padding)"
-    r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})\."
+    r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})(?:\.| s)"
     # `Eager execution returns [1], while the same function with jit_compile=True returns [2]`.
     r"|\b(?i:jit|eager|op-by-op)\b[^\n]{0,40}\b(?:returns?|reads?|gives?|gave)\b"
     r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
@@ -108,16 +109,14 @@ class Excerpt:
                 self.feed(line.decode("utf-8", "backslashreplace"))
 
     def complaints(self, facts: LogFacts, name: str) -> Iterator[PipelinerMove]:
-        """Lines that complain and were not told; none where `facts` hold what says more.
+        """Lines that complain and were not told; none where `facts` hold a failure that says more.
 
         Below a death that says nothing, lines that name code or a pass are told, too.
 
         `facts` are those of the text, `name` is how the log is called in the report.
         """
         failures = facts.failures
-        if self._lines is None or any(told.file for told in facts.verbose):
-            return
-        if any(failure.kind != "signal" for failure in failures):
+        if self._lines is None or any(failure.kind != "signal" for failure in failures):
             return
         told = {told.line_number for told in (*facts.verbose, *failures)}
         lines = list(clean_lines(self._lines))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app import knowledge
-from app.ingest.failures import fold, in_earnest, names_in, not_heeded
 from app.ingest.log_beginnings import Beginning, beginning_of, is_signal
+from app.ingest.log_findings import MOST_STACKS, LogFindings
 from app.ingest.log_frames import (
     TIME_IS_UP,
     frame_of_thread,
@@ -21,7 +21,6 @@ from app.ingest.log_frames import (
     is_by_abort,
     symbol_of,
 )
-from app.ingest.log_kept import Deferred, Kept, left_out
 from app.ingest.log_lines import LogLine
 from app.ingest.log_shapes import (
     TEXT_CHARACTERS,
@@ -32,8 +31,7 @@ from app.ingest.log_shapes import (
     may_speak_of_waiting,
     mentions_failure,
 )
-from app.ingest.log_surroundings import Surroundings
-from app.model.dump import CheckFailure, LogFacts, PipelinerMove, PythonFrame, ThreadStack
+from app.model.dump import LogFacts, PipelinerMove, PythonFrame
 
 # A message ends when it is this long, or this many lines of whatever process after its first.
 _MESSAGE_CHARACTERS = 1 << 16
@@ -43,7 +41,6 @@ _MENTIONS = 100
 # No log says more than this in earnest.
 _MOST_STREAMS = 1 << 12
 _MOST_OPEN_CHARACTERS = 1 << 24
-_MOST_STACKS = 512
 
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_](?:[\w.]|<locals>){0,200})(?:: (?P<text>.*)|)$")
 # With these JAX tells an exception once more, with another traceback.
@@ -58,7 +55,8 @@ _AFTER_EXCEPTION = re.compile(
     r"|-{20,}$|For simplicity, JAX has removed|Extension modules: )"
 )
 _HARMLESS = re.compile(
-    r"There was an error before creating cudnn handle|Unable to register cu\w{2,6} factory"
+    # cudaErrorSharedObjectSymbolNotFound, of an old driver that does without.
+    r"error before creating cudnn handle \(302\)|Unable to register cu\w{2,6} factory"
     r"|failed call to cuInit|Could not find cuda drivers|Could not load dynamic library"
     r"|computation placer already registered|(?<!Error: )Unable to initialize backend '"
 )
@@ -81,39 +79,13 @@ class _Stream:
     is_told: bool = False
 
 
-@dataclass(slots=True)
-class _Findings:
-    """What was read so far."""
-
-    failures: Kept[CheckFailure] = field(
-        default_factory=lambda: Kept[CheckFailure](most_alike=8, most=2000, last=500)
-    )
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    passes: Kept[str] = field(
-        default_factory=lambda: Kept[str](most_alike=1000, most=20_000, last=20_000)
-    )
-    warnings: Kept[PipelinerMove] = field(
-        default_factory=lambda: Kept[PipelinerMove](most_alike=200, most=2000, last=500)
-    )
-    verbose: Kept[PipelinerMove] = field(
-        default_factory=lambda: Kept[PipelinerMove](most_alike=4000, most=4000, last=8000)
-    )
-    mentions: int = 0
-    alone: Deferred[Message] = field(default_factory=lambda: Deferred[Message](10_000, last=100))
-    stuck_at: int = 0
-    unstuck_at: int = 0
-    # Where `hloscope run` says that the time was up; what is printed then, and how it ends there.
-    time_up_at: int = 0
-    stacks: list[ThreadStack] = field(default_factory=list[ThreadStack])
-
-
 class MessageReader:
     """Groups lines to messages and takes down what they say; `name` is that of the log."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._streams: dict[str, _Stream] = {}
-        self._found = _Findings()
+        self._found = LogFindings()
         self._pass_files: dict[str, bool] = {}
         # The processes whose messages or tracebacks go on, with the line where those began.
         self._busy: dict[str, int] = {}
@@ -159,39 +131,9 @@ class MessageReader:
         `repeats` are the lines that were not read, since they repeat others but for numbers.
         """
         self.end_messages()
-        found = self._found
-        for message in found.alone.last:
+        for message in self._found.alone.last:
             self._judge(message)
-        stated = sorted(found.failures.all(), key=lambda failure: failure.line_number)
-        earnest = in_earnest(stated, lines=lines)
-        failures = fold(earnest, unstuck_at=found.unstuck_at)
-        told = [*found.warnings.all(), *found.verbose.all()]
-        return LogFacts(
-            failures=failures,
-            flags=found.surroundings.flags,
-            passes=tuple(found.passes.all()),
-            verbose=tuple(sorted(told, key=lambda move: move.line_number)),
-            releases=tuple(found.surroundings.releases),
-            platforms=tuple(found.surroundings.platforms),
-            hung=found.stuck_at > found.unstuck_at or found.time_up_at > 0,
-            lines=lines,
-            names=names_in(failures),
-            byte_size=byte_size,
-            remarks=(
-                *not_heeded(self._name, stated, earnest),
-                *left_out(
-                    self._name,
-                    repeats=repeats,
-                    alone=found.alone.dropped,
-                    dropped={
-                        "failures that tell the same": found.failures.dropped,
-                        "warnings": found.warnings.dropped,
-                        "lines of passes": found.verbose.dropped + found.passes.dropped,
-                    },
-                ),
-            ),
-            stacks=tuple(found.stacks),
-        )
+        return self._found.facts(self._name, lines=lines, byte_size=byte_size, repeats=repeats)
 
     def _new_stream(self, name: str) -> _Stream:
         if len(self._streams) > _MOST_STREAMS + 2 * len(self._busy):
@@ -250,7 +192,7 @@ class MessageReader:
         if message.origin == "signal" and self._found.time_up_at and is_by_abort(text):
             # Asked for, and no death of its own.
             told = message.threads.stacks(self._name)
-            self._found.stacks += told[: _MOST_STACKS - len(self._found.stacks)]
+            self._found.stacks += told[: MOST_STACKS - len(self._found.stacks)]
             return
         if message.severity == "I" and message.origin == "log" and not may_speak_of_waiting(text):
             self._take_down(message, is_told=stream.is_told)

@@ -56,7 +56,7 @@ def test_only_a_short_text_without_a_failure_is_an_excerpt() -> None:
     assert told(f"{CUT}\n" + "step\n" * 100) == []
     assert told(f"{CUT}\n" + "x" * 10_000 + "\n") == []
     warned = "W external/xla/xla/service/hlo_pass_fix.h:58] Unexpectedly high number"
-    assert [text for _, text in told(f"{CUT}\n{warned}\n")] == ["Unexpectedly high number"]
+    assert [text for _, text in told(f"{CUT}\n{warned}\n")] == [CUT, "Unexpectedly high number"]
 
 
 @pytest.mark.parametrize(
