@@ -29,6 +29,7 @@ _COMPLAINS = re.compile(
     r"|out of (?:memory|range|bounds)|neither|none of|missing|denied|older than|undefined|nullptr"
     r"|not an? \w+|(?:do|does|did|is|was|are|were|has|have)(?: not|n't)|different (?:than|from)"
     r"|unreachable|assert(?:ion)?|requires that|returned -\d+|non-zero"
+    r"|without \w{1,20} support|BufferAssignment (?:stats|OOM)|CompileTime[A-Z]\w{1,60}"
     r"|cycle is detected|only supports?(?:ed)?|mix of"
     r"|seg(?:mentation )?faults?|segv|SIG(?:SEGV|ABRT|BUS|ILL)"
     r"|no (?!nans?\b|infs?\b|errors?\b)\w[^\n]{1,40} (?:available|found|registered)"
