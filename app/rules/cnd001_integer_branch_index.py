@@ -27,6 +27,15 @@ from app.rules.telling import Story, Try, class_rule
 _by_index = suspecting(integer_conditionals, role="has an integer index and two branches")
 
 STORIES = {
+    "branches-differ": Story(
+        title="The branches of a conditional do not fit each other",
+        what="Each branch has to give values of the same shapes and types, and these do not.",
+        tries=(
+            Try("Give the results of both branches one shape and dtype (astype, reshape)."),
+            Try("Write the branch as jnp.where where both results are cheap."),
+        ),
+        unknown=("which conditional it was, where no line of the program is named",),
+    ),
     "": Story(
         title="A conditional could not be handled",
         what="XLA writes lax.cond with an integer index or a predicate; a pass knew only one of "

@@ -30,6 +30,16 @@ from app.rules.telling import Story, Try, class_rule
 _picky = suspecting(odd_layouts, role="is not row-major")
 
 STORIES = {
+    "buffer-size": Story(
+        title="A program was given a buffer of another size or layout than it was compiled for",
+        what="Two arrays of one shape may lie in memory in different ways, and so take more or "
+        "less of it.",
+        tries=(
+            Try("Compile the program anew for the arrays given; do not keep an older executable."),
+            Try("Load a checkpoint with the flags, the release and the topology it was saved by."),
+        ),
+        unknown=("who made the buffer",),
+    ),
     "": Story(
         title="An instruction has a layout that XLA cannot handle there",
         what="The order in which an array lies in memory is not the one that a pass counts on.",

@@ -73,6 +73,20 @@ STORIES = {
         unknown=("whether it was the scheduler: the message does not say so",),
         suspects=_suspected,
     ),
+    "annotations": Story(
+        title="Instructions that were marked to run together cannot be",
+        what="Between instructions of one scheduling group lie others that depend on them.",
+        tries=(
+            Try("Give each call of the annotated function a group of its own (set_xla_metadata)."),
+        ),
+        refs=("openxla/xla#25747",),
+    ),
+    "profile": Story(
+        title="The profile given to the scheduler is of another program",
+        what="Instructions of the module are missing from it, so their times are not known.",
+        tries=(Try("Record the profile anew with the program, flags and release of this run."),),
+        unknown=("whether the profile is old, or of another rank or module",),
+    ),
     "": Story(
         title="The scheduler died",
         what="The order in which the program runs could not be made.",

@@ -129,6 +129,15 @@ STORIES = {
         suspects=largest,
         adds=_of_the_device,
     ),
+    "arguments-too-large": Story(
+        title="The arguments of the program alone need more memory than the device has",
+        what="Nothing is left for what is computed from them, so no schedule can help.",
+        tries=(
+            Try("Split the arguments over more devices, or keep a part of them on the host."),
+            Try("Donate arguments that are not needed later (donate_argnums)."),
+        ),
+        suspects=largest,
+    ),
     "host-memory": Story(
         title="Memory of the host ran out",
         what="Values that are kept on the host, or the compiler itself, need more than there is.",

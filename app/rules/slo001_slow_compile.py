@@ -46,16 +46,26 @@ def _repeated(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
     return tuple(found[:1])
 
 
+_TRIES = (
+    Try("Replace Python loops over layers or steps by lax.scan or fori_loop."),
+    Try("Keep compiled programs (jax_compilation_cache_dir)."),
+    Try("Compile with less effort, for a test.", "--xla_backend_optimization_level=0"),
+)
+_REFS = ("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924")
 STORIES = {
+    "took-long": Story(
+        title="A compile took a minute or more",
+        what="JAX says so, having been told to log its compiles.",
+        tries=_TRIES,
+        refs=_REFS,
+        unknown=("which pass takes the time: the times of the files of a dump tell it",),
+        suspects=_repeated,
+    ),
     "": Story(
         title="The compile is very slow",
         what="XLA itself complains of how long it takes.",
-        tries=(
-            Try("Replace Python loops over layers or steps by lax.scan or fori_loop."),
-            Try("Keep compiled programs (jax_compilation_cache_dir)."),
-            Try("Compile with less effort, for a test.", "--xla_backend_optimization_level=0"),
-        ),
-        refs=("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924"),
+        tries=_TRIES,
+        refs=_REFS,
         unknown=("which pass takes the time: the times of the files of a dump tell it",),
         suspects=_repeated,
     ),

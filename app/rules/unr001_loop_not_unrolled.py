@@ -32,6 +32,14 @@ def _loops(facts: Facts, _: Diagnosis) -> tuple[Named, ...]:
 
 
 STORIES = {
+    "unroll-refused": Story(
+        title="JAX cannot unroll a loop whose bounds it does not know",
+        what="Its bounds are values of the program, not numbers known when it is traced.",
+        tries=(
+            Try("Give the loop Python integers as bounds, or mark them static."),
+            Try("Leave unroll out, or unroll the body by hand."),
+        ),
+    ),
     "": Story(
         title="A pass that unrolls or doubles loops died",
         what="A pass over the while loops of the program could not handle one of them.",

@@ -133,6 +133,12 @@ STORIES = {
         unknown=(_WHO_CLOSED,),
         adds=_where_from,
     ),
+    "mixed-precision": Story(
+        title="An instruction mixes types of different precisions",
+        what="Some instructions take operands of one precision only, and were given two.",
+        tries=(Try("Cast the operands to one dtype at the line where they are made."),),
+        unknown=("who mixed them: the program, or a pass that changed the type of one",),
+    ),
     "no-code": Story(
         title="The back end has no code for an operation",
         what="The passes were over and left an operation that one of them should have replaced.",

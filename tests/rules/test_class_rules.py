@@ -24,6 +24,7 @@ PLACES = (
     "flag",
     "state",
     "topic",
+    "compared",
 )
 SIGNS = {(s.class_, s.sign) for place in PLACES for s in failure_signs(place)}
 
