@@ -60,6 +60,9 @@ _COMPARED = re.compile(
     r"(?:\s(?!(?:[mun\u00b5]?s|sec\w*|min\w*|it|steps?|x|%|[KMGT]i?B)\b|%)\S[^\n]{0,40})?$",
     re.I,
 )
+# ... or `without sharding:` with rows of an array below.
+_LABEL = re.compile(r"[A-Za-z][^:=#\n]{0,60}:$")
+_ROW = re.compile(r"[\[({]{0,3} *[+\-]?(?:\d|nan\b|inf\b)[\d\s.,e+\-\[\](){}naif]*$")
 # What is measured of a run that goes well differs from line to line.
 _MEASURES = re.compile(
     r"(?i:time|took|speed|throughput|seconds?\b|\bms\b|latency|compil|loss|acc|step|epoch|iter|rank"
@@ -74,13 +77,17 @@ def complains(text: str) -> bool:
 
 def compared(texts: Sequence[str]) -> tuple[str, ...]:
     """In how many ways lines say something was computed, if the values that they print differ."""
-    found = [
-        match
-        for text in texts
-        if (match := _COMPARED.match(text.strip())) and not _MEASURES.search(match["way"])
-    ]
-    values = {match["value"].strip() for match in found}
-    return tuple(match["way"] for match in found) if len(values) > 1 else ()
+    found: list[tuple[str, str]] = []
+    for text in map(str.strip, texts):
+        if match := _COMPARED.match(text):
+            found.append((match["way"], match["value"].strip()))
+        elif _LABEL.match(text):
+            found.append((text.removesuffix(":"), ""))
+        elif found and _ROW.match(text):
+            way, value = found[-1]
+            found[-1] = way, f"{value}\n{text}"
+    found = [(way, value) for way, value in found if value and not _MEASURES.search(way)]
+    return tuple(way for way, _ in found) if len({value for _, value in found}) > 1 else ()
 
 
 def _names_code(text: str) -> bool:
@@ -127,6 +134,5 @@ class Excerpt:
             if line.is_headed or line.number in told:
                 continue
             names = bool(failures) and _names_code(text)
-            is_value = any(text.strip().startswith(way) for way in ways)
-            if is_value or complains(text) or (names and not _HARMLESS.match(text)):
+            if ways or complains(text) or (names and not _HARMLESS.match(text)):
                 yield PipelinerMove(name, line.number, "", text)
