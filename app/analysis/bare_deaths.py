@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from app.analysis.own_words import has_frames
-from app.analysis.python_frames import died_outside_jax
+from app.analysis.python_frames import died_in_callback, died_outside_jax
 from app.analysis.sign_search import first_sign, sign_of_frames, sign_of_name
 from app.analysis.sign_words import diagnosis_of, said_by, stem_of
 from app.knowledge import FailureSign, failure_signs, passes_named, settings_of
@@ -21,6 +21,9 @@ def of_bare_death(
 ) -> Diagnosis | None:
     """A death without a message: what other lines, the last pass, flags or the back end suggest."""
     failure = log.failures[0]
+    if died_in_callback(failure):
+        sign = sign_of_name(failure_signs("state"), "signal in a callback")
+        return diagnosis_of(sign, failure=failure) if sign else None
     lines = [line for line in log.verbose if line.severity in ("W", "E") or not line.file]
     texts = [line.text for line in lines if line.severity]
     for line in lines:

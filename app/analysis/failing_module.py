@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from app import knowledge
 from app.analysis.class_suspects import of_opcode
-from app.analysis.printed import opcodes_in
+from app.analysis.printed import opcodes_in, targets_in
 from app.analysis.python_frames import died_outside_jax
 from app.model.dump import CheckFailure, LogFacts, ModuleHistory
 
@@ -44,7 +44,7 @@ def failing_module(
     absent = _named_and_absent(cause, own)
     if absent:
         return None, f"the message is about module {absent}, which the dump does not hold"
-    calling = _calling_what_is_named(cause, own)
+    calling = _calling_what_is_named(cause, log, own)
     if calling is not None:
         return calling, f"module {calling.id} alone calls the target that the message names"
     named = _holding_most(own, log.names)
@@ -122,10 +122,16 @@ def is_of_the_run(cause: CheckFailure) -> bool:
 
 
 def _calling_what_is_named(
-    cause: CheckFailure, modules: Sequence[ModuleHistory]
+    cause: CheckFailure, log: LogFacts, modules: Sequence[ModuleHistory]
 ) -> ModuleHistory | None:
-    """The one module with a custom call whose target stands in the message as a word."""
+    """The one module with a custom call whose target stands in the message as a word.
+
+    Errors that were logged before count, too, where they say that they speak of a target.
+    """
     words = set(_WORD.findall(cause.text))
+    for line in log.verbose:
+        if line.severity == "E" and line.line_number < cause.line_number:
+            words.update(targets_in(line.text))
     calling = [
         m
         for m in modules

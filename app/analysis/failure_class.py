@@ -69,7 +69,8 @@ def diagnose(
     death = _of_death(log, located, backend, log.flags if flags is None else flags)
     if death is not None:
         own = [w for w in warnings if w.class_ == death.class_]
-        death = replace(death, lines=tuple(line for w in own for line in w.lines))
+        lines = (*death.lines, *(line for w in own for line in w.lines))
+        death = replace(death, lines=tuple(dict.fromkeys(lines)))
         return (death, *(w for w in warnings if w.class_ != death.class_))
     return tuple(warnings)
 
@@ -156,7 +157,9 @@ def _of_pass_at_work(log: LogFacts, found: Diagnosis) -> Diagnosis | None:
 def _right_above(log: LogFacts, severities: str) -> list[PipelinerMove]:
     """The lines of some severities that were logged right before the first failure."""
     failure = log.failures[0]
-    above = range(failure.line_number - _LINES_ABOVE, failure.line_number)
+    # The traceback of an exception stands above its message.
+    begins = min((failure.line_number, *(frame.log_line - 1 for frame in failure.frames)))
+    above = range(begins - _LINES_ABOVE, begins)
     return [
         line
         for line in log.verbose
@@ -178,11 +181,12 @@ def _of_lines_above(log: LogFacts) -> Diagnosis | None:
         if line.severity == "E"
         or (not line.file and line.line_number >= failure.line_number - _NEXT)
     ]
-    signs = (
-        first_sign(failure_signs("warns"), [text_of(x)]) or said_by(x) for x in reversed(lines)
-    )
-    sign = next(filter(None, signs), None)
-    return replace(diagnosis_of(sign, failure=failure), strength="pointed") if sign else None
+    for line in reversed(lines):
+        sign = first_sign(failure_signs("warns"), [text_of(line)]) or said_by(line)
+        if sign is not None:
+            found = diagnosis_of(sign, failure=failure, lines=[line])
+            return replace(found, strength="pointed")
+    return None
 
 
 def _is_wordless(failure: CheckFailure) -> bool:

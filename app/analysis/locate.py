@@ -38,6 +38,12 @@ _ENDS_IN_ORDER = re.compile(
     r" (?:send|recv)-done\([^\n]{0,2000}control-predecessors=\{[^}\n]{0,2000}(?:send|recv)-done\b"
 )
 _MOST_READ = 4000
+_SAID_BY = (
+    # xla/service/dynamic_dimension_inference.cc, which no other pass runs.
+    ("equality of two dimensions at compile time", "dynamic_padder"),
+    # xla/service/copy_insertion.cc
+    ("Call graph must be flattened before copy insertion", "copy-insertion"),
+)
 _SOLVER_PASS = "gpusolver-rewriter"
 _DISABLED = "xla_disable_hlo_passes"
 _NOT_FOUND = re.compile(r"\braw_hash_map<>::at\b|_Map_base::at|\bmap::at\b")
@@ -244,7 +250,10 @@ def _by_frame(cause: CheckFailure, last: DumpName | None) -> _Pass | None:
 
 
 def _by_words(cause: CheckFailure) -> _Pass | None:
-    """The one pass that the message names."""
+    """The one pass that the message names, or that alone says so."""
+    said = next((name for words, name in _SAID_BY if words in cause.text[:400]), None)
+    if said is not None:
+        return _Pass(said, "likely", "that pass alone prints the message")
     words = dict.fromkeys(_HYPHENED.findall(cause.text[:400]))
     named = [w for w in words if knowledge.pass_releases(w)]
     if len(named) != 1:

@@ -40,6 +40,8 @@ _TARGETS = (
     compile_pattern(r"custom call to (?P<target>[\w.$\-]{1,200}) for "),
     compile_pattern(r"handler registered for (?P<target>[\w.$\-]{1,200}) on "),
     compile_pattern(r"Custom emitter for (?P<target>[\w.$\-]{1,200}) not found"),
+    # xla/service/cpu/simple_orc_jit.cc
+    compile_pattern(r"Unable to resolve runtime symbol: [`'\"](?P<target>[\w.$\-]{1,200})['\"]"),
     compile_pattern(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
 )
 _OPCODES = (

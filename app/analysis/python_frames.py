@@ -49,6 +49,15 @@ def died_outside_jax(failure: CheckFailure) -> bool:
     )
 
 
+def died_in_callback(failure: CheckFailure) -> bool:
+    """Whether a signal ended the process in Python code that a compiled program had called."""
+    frames = failure.frames
+    if failure.kind != "signal" or not frames or is_of_compiler(frames[0]):
+        return False
+    caller = next((frame for frame in frames if is_of_compiler(frame)), None)
+    return caller is not None and "callback" in caller.file.rpartition("/")[2]
+
+
 def place_of(frame: PythonFrame) -> str:
     """`train.py:12`."""
     return f"{frame.file.replace(chr(92), '/').rpartition('/')[2]}:{frame.line}"

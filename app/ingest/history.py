@@ -155,6 +155,11 @@ def _ordered(texts: list[ParsedText]) -> list[ParsedText]:
     return [text for _, _, text in order]
 
 
+# The pipeline that begins right behind a point (xla/service/gpu/gpu_compiler.cc,
+# OptimizeHloModule, 0.10.2).
+_FOLLOWS = {"after_spmd_partitioner": "optimization"}
+
+
 def _final_place(point: str) -> int:
     return _FINAL_POINTS.index(point) if point in _FINAL_POINTS else 1
 
@@ -167,7 +172,9 @@ def _place(text: ParsedText, numbered: Sequence[ParsedText]) -> int:
     computations = _identities(text.module.computations)
     for place in range(len(numbered) - 1, -1, -1):
         if _identities(numbered[place].module.computations) == computations:
-            return place
+            name = numbered[place].name
+            is_next = name.after == "pipeline-start" and name.pipeline == _FOLLOWS.get(point)
+            return place - is_next
     word = "partition" if point == "after_spmd_partitioner" else "layout"
     passes = [f"{t.name.pipeline} {t.name.after}" for t in numbered]
     behind = [place for place, words in enumerate(passes) if word in words]

@@ -61,7 +61,13 @@ _COMPARED = re.compile(
     re.I,
 )
 # ... or `without sharding:` with rows of an array below.
-_LABEL = re.compile(r"[A-Za-z][^:=#\n]{0,60}:$")
+_LABEL = re.compile(r"[A-Za-z][^:=#\n]{0,60}:$|(?:>>> ?|In \[\d{1,4}\]: ?|print\()[^\n]{1,80}$")
+# ... or the other way round, `# nan <- wrong (jit)`.
+_TOLD_OF = re.compile(
+    r"[#\s]*(?P<value>[+\-]?(?:\d[\d.]*(?:e[+\-]?\d+)?|nan|inf)) *(?:\u2190|<-+) *"
+    r"(?P<way>[^\n]{1,60})$",
+    re.I,
+)
 _ROW = re.compile(r"[\[({]{0,3} *[+\-]?(?:\d|nan\b|inf\b)[\d\s.,e+\-\[\](){}naif]*$")
 # What is measured of a run that goes well differs from line to line.
 _MEASURES = re.compile(
@@ -79,7 +85,7 @@ def compared(texts: Sequence[str]) -> tuple[str, ...]:
     """In how many ways lines say something was computed, if the values that they print differ."""
     found: list[tuple[str, str]] = []
     for text in map(str.strip, texts):
-        if match := _COMPARED.match(text):
+        if match := _COMPARED.match(text) or _TOLD_OF.match(text):
             found.append((match["way"], match["value"].strip()))
         elif _LABEL.match(text):
             found.append((text.removesuffix(":"), ""))

@@ -44,7 +44,7 @@ _OF_LIBRARIES = {
 
 def _callbacks(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     """The calls back into Python, of all modules, where the message is of such a call."""
-    if "allback" not in diagnosis.text:
+    if "allback" not in diagnosis.text and diagnosis.sign != "callback-died":
         return ()
     own = (history for history in facts.modules if history.role != "autotuning")
     return tuple(
@@ -90,6 +90,17 @@ STORIES = {
         ),
         refs=("NVIDIA/TransformerEngine#1024", "jax-ml/jax#21807"),
         unknown=("whether the library that has the code was imported",),
+    ),
+    "callback-died": _story(
+        title="Python code died that the compiled program had called",
+        what="The innermost line of Python is of a function that a callback runs; what it calls "
+        "outside of Python ended the process.",
+        tries=(
+            Try("Call the function without jit, on the same arrays, under faulthandler or gdb."),
+            Try("Look for C code, ctypes or extension modules that the function calls."),
+        ),
+        unknown=("what the function was given",),
+        suspects=_callbacks,
     ),
     "": _story(
         title="The code behind a custom call failed",

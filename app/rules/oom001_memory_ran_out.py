@@ -119,6 +119,16 @@ STORIES = {
         unknown=("which two values were to share a place: the check prints their sizes only",),
         suspects=of_two_sizes,
     ),
+    **dict.fromkeys(
+        ("oom-buffers-file", "oom-buffers-frame"),
+        Story(
+            title="The planning of memory failed on a check of its own",
+            what="XLA decides which values share a place in memory, and met one that is not of the "
+            "form it counts on. No allocation failed.",
+            tries=(Try("Try a neighbouring release of jaxlib, and send this report upstream."),),
+            unknown=("which pass left the value so",),
+        ),
+    ),
     "remat-short": Story(
         title="Rematerialisation could not bring the program under its memory limit",
         what="The program goes on with more memory than XLA wants to give it, and may fail to "

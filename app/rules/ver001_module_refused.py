@@ -139,6 +139,16 @@ STORIES = {
         tries=(Try("Cast the operands to one dtype at the line where they are made."),),
         unknown=("who mixed them: the program, or a pass that changed the type of one",),
     ),
+    "not-flattened": Story(
+        title="A computation is still called from several places",
+        what="Later passes count on one caller for each, and the pass that makes copies of shared "
+        "ones did not run or left one out.",
+        tries=(
+            Try("Take flatten-call-graph and call-inliner out of --xla_disable_hlo_passes."),
+            Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),
+        ),
+        unknown=("which of the computations it is, where the message names none",),
+    ),
     "no-code": Story(
         title="The back end has no code for an operation",
         what="The passes were over and left an operation that one of them should have replaced.",

@@ -68,6 +68,21 @@ def test_order_is_that_of_the_compiler() -> None:
     assert history.complete
 
 
+def test_the_pipeline_that_a_point_stands_before_begins_behind_it() -> None:
+    same = program("jit_f")
+    names = {
+        "module_0001.jit_f.after_spmd_partitioner.txt": same,
+        "module_0001.jit_f.0004.host-compute.after_pipeline-start.before_asyncifier.txt": same,
+        "module_0001.jit_f.0005.optimization.after_pipeline-start.before_rewriter.txt": same,
+    }
+    (history,) = histories(names)
+    assert points(history) == [
+        "pipeline-start.before_asyncifier",
+        "after_spmd_partitioner",
+        "pipeline-start.before_rewriter",
+    ]
+
+
 def test_points_without_an_equal_text_stand_where_their_name_says() -> None:
     names = {
         "module_0001.jit_f.before_config_assignment.txt": program("jit_f", 7),
