@@ -42,9 +42,12 @@ _TARGETS = (
     compile_pattern(r"Custom emitter for (?P<target>[\w.$\-]{1,200}) not found"),
     # xla/service/cpu/simple_orc_jit.cc
     compile_pattern(r"Unable to resolve runtime symbol: [`'\"](?P<target>[\w.$\-]{1,200})['\"]"),
+    compile_pattern(r"custom call named '(?P<target>[\w.$\-]{1,200}\.\*)'"),
     compile_pattern(r"custom call target '?(?P<target>[\w.$\-]{1,200})'?"),
 )
 _OPCODES = (
+    # xla/backends/gpu/codegen: `Stable sort not supported. Did stable_sort_expander run?` (0.10.2).
+    compile_pattern(r"\b[Ss]table (?P<opcode>sort) not supported"),
     compile_pattern(r"\bopcode:? ['\"`]?(?P<opcode>[a-z][a-z\-]{1,40}\b(?!-))"),
     # xla/backends/cpu/runtime: `TopK is not yet supported by XLA:CPU ThunkEmitter` (0.12.0).
     compile_pattern(

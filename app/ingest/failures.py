@@ -116,6 +116,7 @@ def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
     fuller = second if second.kind == "verifier" and first.kind == "ret_check" else first
     return replace(
         fuller,
+        text=_with_suspicion(fuller.text, second.text),
         log=first.log,
         line_number=first.line_number,
         file=first.file or second.file,
@@ -130,6 +131,13 @@ def _joined(first: CheckFailure, second: CheckFailure) -> CheckFailure:
     )
 
 
+def _with_suspicion(text: str, other: str) -> str:
+    """The text, with the line of Python that XLA suspects, which it prints in the exception."""
+    place = other.find(_SUSPICION)
+    return text if place < 0 or _SUSPICION in text else f"{text}\n\n{other[place:]}"
+
+
+_SUSPICION = "Suspected Python Code Location:\n"
 _NAME = re.compile(r"%(?P<name>[A-Za-z_][\w\-]*(?:\.[\w\-]+)*)")
 _OTHER_NAMES = (
     re.compile(r"tracing scope: (?P<name>[\w.\-]+?);"),

@@ -13,8 +13,8 @@ from app.analysis.suspects import Place, instructions
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts
 from app.model.report import Evidence
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence
-from app.rules.naming import Named, cited
 
 _MOST = 5
 _MOST_COUNTS = 5

@@ -24,7 +24,7 @@ jax-ml/jax#21300, jax-ml/jax#16647.
 """
 
 from app.analysis.class_suspects import computed_from_constants
-from app.rules.naming import suspecting_at_first
+from app.rules.cited import suspecting_at_first
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {

@@ -33,9 +33,9 @@ from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Evidence, Finding, Workaround
 from app.rules.amounts import bytes_in_words
+from app.rules.cited import Named, cited
 from app.rules.citing import instruction_evidence, place
 from app.rules.frame import Rule
-from app.rules.naming import Named, cited
 from app.rules.releases import flag_workarounds
 
 _LEAST_BYTES = 1 << 20

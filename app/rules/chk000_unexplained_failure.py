@@ -46,6 +46,7 @@ from app.rules.candidates import (
     pass_in_words,
     ranked_candidates,
 )
+from app.rules.cited import Named
 from app.rules.citing import (
     cut_at_word,
     frame_evidence,
@@ -57,7 +58,7 @@ from app.rules.citing import (
     stack_evidence,
 )
 from app.rules.frame import Rule
-from app.rules.naming import Named, named_instructions
+from app.rules.naming import named_instructions
 from app.rules.releases import releases_in_words
 from app.rules.wanted import module_wanted
 

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from app.analysis.suspects import Place, in_recorded_graphs, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, suspecting, suspects
+from app.rules.cited import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

@@ -21,7 +21,7 @@ xla/service/conditional_to_select.cc; openxla/xla#12615, openxla/xla#18883, jax-
 """
 
 from app.analysis.suspects import integer_conditionals
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _by_index = suspecting(integer_conditionals, role="has an integer index and two branches")

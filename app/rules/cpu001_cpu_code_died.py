@@ -25,7 +25,7 @@ xla/backends/cpu; jax-ml/jax#39257, openxla/xla#16430, openxla/xla#47374, openxl
 from collections.abc import Iterator
 
 from app.analysis.suspects import Place, with_opcode
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

@@ -29,7 +29,8 @@ from itertools import chain, islice
 
 from app.analysis.suspects import Place, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, calls_named, cited, suspects
+from app.rules.cited import Named, cited, suspects
+from app.rules.naming import calls_named
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

@@ -44,13 +44,13 @@ from app.rules.candidates import (
     ranked_candidates,
     step_of,
 )
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
-from app.rules.naming import Named, cited
 from app.rules.pipelined_transfers import loops_with_transfers, why_there
 from app.rules.pipeliner_story import in_order
 from app.rules.releases import releases_in_words
-from app.rules.unfinished import is_unfinished
+from app.rules.unfinished import has_texts_of_passes, is_unfinished
 
 _CHECK = ("collective_pipeliner.cc", "last_cloned != nullptr")
 _THREAD = "openxla/xla#14332"
@@ -96,7 +96,7 @@ def _finding(facts: Facts, history: ModuleHistory) -> Finding:
             filter(
                 None,
                 (
-                    *_where(history, following, is_cut=_is_cut(facts)),
+                    *_where(facts, history, following, is_cut=_is_cut(facts)),
                     *_suspicion(facts, known, candidates),
                 ),
             )
@@ -121,12 +121,18 @@ def _candidates(facts: Facts, history: ModuleHistory, following: str | None) -> 
     return ranked_candidates(facts, history, following)
 
 
-def _where(history: ModuleHistory, following: str | None, *, is_cut: bool) -> Iterator[str]:
+def _where(
+    facts: Facts, history: ModuleHistory, following: str | None, *, is_cut: bool
+) -> Iterator[str]:
     last = history.last
-    where = f"after {step_of(last)}" if last.name.kind != "before_optimizations" else ""
+    where = "before the first pass"
+    if last.name.kind != "before_optimizations":
+        where = f"after {step_of(last)}"
+    elif not has_texts_of_passes(facts.modules):
+        where = "before all passes, none of which was asked for a text (--xla_dump_hlo_pass_re)"
     yield (
-        f"The newest text of {history.id} is from {where or 'before the first pass'}, and there is "
-        "none from after all optimizations."
+        f"The newest text of {history.id} is from {where}; there is none from after all "
+        "optimizations."
     )
     if is_cut:
         yield "The archive is cut off, so later texts may be missing."

@@ -34,9 +34,9 @@ from app.analysis.suspects import Place, with_opcode, with_target
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Finding, Workaround
+from app.rules.cited import Named, suspects
 from app.rules.citing import dump_evidence, places
 from app.rules.frame import Rule
-from app.rules.naming import Named, suspects
 from hlo_parser import Module
 
 _OF_GPU = "_gpu_after_optimizations"

@@ -23,7 +23,7 @@ jax-ml/jax#13612, jax-ml/jax#20438, openxla/xla#7389, jax-ml/jax#15361.
 """
 
 from app.analysis.suspects import with_target
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _calls = suspecting(lambda module: with_target(module, r"^__cudnn\$"), role="call of the library")

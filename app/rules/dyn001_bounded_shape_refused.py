@@ -21,7 +21,7 @@ xla/service/dynamic_padder.cc; pytorch/xla#4298, openxla/xla#47379, pytorch/xla#
 """
 
 from app.analysis.class_suspects import with_bounds
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {

@@ -23,7 +23,7 @@ openxla/xla#7971, jax-ml/jax#18787, openxla/xla#47373, openxla/xla#47386.
 """
 
 from app.analysis.class_suspects import fusions_of_updates
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {

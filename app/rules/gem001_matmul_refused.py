@@ -23,7 +23,7 @@ NVIDIA/TransformerEngine#2261.
 """
 
 from app.analysis.suspects import Place, with_target
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

@@ -30,9 +30,9 @@ from app.analysis.suspects import Place, scaled_with_bias
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
+from app.rules.cited import cited
 from app.rules.citing import place
 from app.rules.frame import Rule
-from app.rules.naming import cited
 from app.rules.releases import flag_workarounds, is_before_fix
 
 _REF = "openxla/xla#46110"

@@ -22,26 +22,32 @@ A slow start-up looks the same until the line is taken back.
 xla/service/rendezvous.cc; jax-ml/jax#22740, openxla/xla#44530, openxla/xla#22588.
 """
 
+import re
+
 from app.analysis.printed import rendezvous_in
 from app.analysis.suspects import collectives
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, cited
+from app.rules.cited import Named, cited
 from app.rules.standing import standing_of
 from app.rules.telling import Story, Try, class_rule
 
 _MOST = 5
+# xla/backends/cpu/collectives/gloo_communicator.cc
+_GLOO = re.compile(r"Gloo (?P<opcode>[a-z]+(?:-[a-z]+)*) failed")
 
 
 def _collectives(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
     """Those with the channel or the devices of the line, in all modules of the program."""
     channel, devices = rendezvous_in(diagnosis.text)
-    if channel is None and not devices:
+    failed = _GLOO.search(diagnosis.text)
+    if channel is None and not devices and failed is None:
         return ()
     found: list[Named] = []
     for history in (h for h in facts.modules if h.role == "user"):
         found += (
             cited(facts, history, history.last, computation, instruction, role="may be waiting")
             for computation, instruction in collectives(history.last.module, channel, devices)
+            if failed is None or instruction.opcode.removesuffix("-start") == failed["opcode"]
         )
     return tuple(found[:_MOST])
 

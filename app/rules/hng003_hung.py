@@ -46,9 +46,10 @@ from app.analysis.endless_loops import EndlessLoop, endless_loops
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Culprit, Evidence, Finding, RuledOut, Workaround
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence, instruction_evidence, loop_culprit, place
 from app.rules.frame import Rule
-from app.rules.naming import Named, cited
+from app.rules.hung_compile import hung_in_compile
 from app.rules.standing import Standing, Where, standing_of
 from app.rules.unbounded_loops import (
     UnboundedLoop,
@@ -87,7 +88,8 @@ def check(facts: Facts) -> Iterable[Finding]:
     own = [history for history in facts.modules if history.role != "autotuning"]
     compiling = [history for history in own if is_unfinished(history)]
     if compiling:
-        found = _in_a_compile(max(compiling, key=lambda history: len(history.dumps)))
+        newest = max(compiling, key=lambda history: len(history.dumps))
+        found = hung_in_compile(facts, newest, rule=RULE.code, stacks=_STACKS)
     elif own:
         endless = None if where in _ELSEWHERE else _endless(facts, own)
         found = endless or _while_running(facts, own, where)
@@ -141,49 +143,6 @@ def _without_dump(facts: Facts) -> Finding:
             Workaround(text=dump_of_a_hang(facts)),
         ),
         unknown=("whether it hung before, in or after a compile",),
-    )
-
-
-def _in_a_compile(history: ModuleHistory) -> Finding:
-    name = history.last.name
-    after = f"after {name.after}" if name.after else "before the first pass"
-    then = f"{name.before} was next: it, or any later pass" if name.before else "in what came next"
-    pass_out = (
-        (
-            Workaround(
-                text=f"See whether the compile ends without the pass {name.before}.",
-                flags=(f"--xla_disable_hlo_passes={name.before}",),
-            ),
-        )
-        if name.before and knowledge.pass_releases(name.before)
-        else ()
-    )
-    return Finding(
-        rule=RULE.code,
-        class_="slow-compile",
-        severity="error",
-        confidence="likely",
-        title=f"The run hung while {history.name} was being compiled, {after}",
-        message=f"{history.id} has {len(history.dumps)} texts and none from after all "
-        f"optimizations. The newest is from {after}; {then} takes very long or never ends.",
-        culprits=(
-            Culprit(module=history.id, dump=history.last.index, stated=False, role="module"),
-        ),
-        evidence=(dump_evidence(history.last, f"the newest of {len(history.dumps)} texts"),),
-        workarounds=(
-            *pass_out,
-            _STACKS,
-            Workaround(
-                text="Compile a smaller program of the same kind: fewer layers, no unrolling."
-            ),
-        ),
-        ruled_out=(
-            RuledOut(
-                hypothesis="devices wait for each other",
-                why="the program had not begun to run",
-            ),
-        ),
-        unknown=("whether the compile would have ended later",),
     )
 
 

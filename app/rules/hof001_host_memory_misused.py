@@ -25,7 +25,7 @@ openxla/xla#47380, openxla/xla#40519, openxla/xla#20373.
 """
 
 from app.analysis.suspects import in_host_memory
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _on_the_host = suspecting(in_host_memory, role="lies in host memory or moves there")

@@ -24,7 +24,7 @@ openxla/xla#47371, openxla/xla#34103, openxla/xla#41481.
 """
 
 from app.analysis.suspects import odd_layouts
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _picky = suspecting(odd_layouts, role="is not row-major")

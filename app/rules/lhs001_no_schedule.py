@@ -25,7 +25,7 @@ openxla/xla#35568, openxla/xla#19026, openxla/xla#40656.
 
 from app.analysis.suspects import on_another_thread, with_opcode
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, suspecting, suspects
+from app.rules.cited import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule
 
 _WHOLE = Try(

@@ -6,7 +6,7 @@ from app.analysis.suspects import largest_values, with_sizes
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Diagnosis, Facts
 from app.model.memory import LiveBuffer
-from app.rules.naming import Named, cited, loop_suspects, suspects
+from app.rules.cited import Named, cited, loop_suspects, suspects
 from hlo_parser import Computation
 
 _MOST_BUFFERS = 5

@@ -35,9 +35,9 @@ from app.analysis.suspects import Place
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
+from app.rules.cited import cited
 from app.rules.citing import place
 from app.rules.frame import Rule
-from app.rules.naming import cited
 from app.rules.releases import flag_workarounds, is_before_fix
 from hlo_parser import Module
 

@@ -30,7 +30,7 @@ from itertools import islice
 from app.analysis.opcodes import base_opcode
 from app.analysis.suspects import Place, instructions, with_opcode
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, cited
+from app.rules.cited import Named, cited
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

@@ -30,7 +30,8 @@ from collections.abc import Iterator, Sequence
 
 from app.analysis.suspects import folded_arithmetic, instructions
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, cited, named_instructions
+from app.rules.cited import Named, cited
+from app.rules.naming import named_instructions
 from app.rules.telling import Story, Try, class_rule
 
 _MOST = 5

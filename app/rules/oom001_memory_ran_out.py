@@ -33,9 +33,9 @@ import re
 
 from app.model.facts import Diagnosis, Facts
 from app.rules.amounts import bytes_in_words, part_in_words
+from app.rules.cited import Named
 from app.rules.device_memory import device_of
 from app.rules.memory_suspects import largest, of_two_sizes
-from app.rules.naming import Named
 from app.rules.telling import Story, Try, class_rule, diagnosis_of
 
 _CLASS = "oom-buffers"

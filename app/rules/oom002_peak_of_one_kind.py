@@ -43,11 +43,11 @@ from app.model.facts import Facts, MemoryProfile
 from app.model.memory import LiveBuffer
 from app.model.report import Finding, Workaround
 from app.rules.amounts import bytes_in_words, part_in_words
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence, place
 from app.rules.device_memory import room_for
 from app.rules.frame import Rule
 from app.rules.memory_suspects import cited_buffer
-from app.rules.naming import Named, cited
 from app.rules.stacked_arrays import Stacked, advice, name_stacked, shares_in_words, stacked_of
 
 _LEAST_PEAK = 64 << 20

@@ -20,7 +20,7 @@ jax-ml/jax#17426, openxla/xla#19555.
 """
 
 from app.analysis.suspects import with_opcode
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _permutes = suspecting(lambda module: with_opcode(module, ("collective-permute",)), role="permute")

@@ -31,8 +31,8 @@ from collections.abc import Iterable
 from app.analysis.opcodes import collective_opcode
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Finding
+from app.rules.cited import Named, loop_suspects
 from app.rules.frame import Rule
-from app.rules.naming import Named, loop_suspects
 from app.rules.pipelined_transfers import loops_with_transfers, run_by, why_there
 from app.rules.telling import Story, Try, diagnosis_of, tell
 

@@ -10,8 +10,8 @@ from itertools import islice
 from app.analysis.class_suspects import calls_without_collectives
 from app.analysis.opcodes import collective_opcode
 from app.model.facts import Facts
+from app.rules.cited import Named, loop_suspects, suspects
 from app.rules.citing import place
-from app.rules.naming import Named, loop_suspects, suspects
 from hlo_parser import Computation, Instruction
 
 _RUNS = frozenset({"call", "conditional"})

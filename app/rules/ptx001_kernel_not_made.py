@@ -36,7 +36,7 @@ from app.analysis.sources import source_of
 from app.analysis.suspects import Place, named_like, with_opcode, with_target
 from app.model.facts import Diagnosis, Facts
 from app.rules.amounts import bytes_in_words, part_in_words
-from app.rules.naming import Named, suspecting, suspects
+from app.rules.cited import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule, diagnosis_of
 from hlo_parser import Module
 

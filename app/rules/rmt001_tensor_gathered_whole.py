@@ -25,7 +25,7 @@ Physical-Intelligence/openpi#112.
 
 from app.model.facts import Facts
 from app.rules.amounts import bytes_in_words
-from app.rules.naming import Named
+from app.rules.cited import Named
 from app.rules.telling import Story, Try, class_rule
 
 

@@ -36,9 +36,9 @@ from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Evidence, Finding, Workaround
 from app.rules.amounts import bytes_in_words
+from app.rules.cited import cited
 from app.rules.citing import instruction_evidence, place
 from app.rules.frame import Rule
-from app.rules.naming import cited
 
 _MOST = 4
 _SERIOUS_BYTES = 16 << 20

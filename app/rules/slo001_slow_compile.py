@@ -24,8 +24,8 @@ openxla/xla#23924.
 
 from app.analysis.suspects import made_by_one_line
 from app.model.facts import Diagnosis, Facts
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence
-from app.rules.naming import Named, cited
 from app.rules.telling import Story, Try, class_rule
 
 # A line that makes less of a program than this part is not worth naming.

@@ -33,39 +33,29 @@ jax-ml/jax#2777, jax-ml/jax#3891; openxla/xla#23924.
 from collections.abc import Iterable
 
 from app import knowledge
-from app.analysis.repeated_lines import RepeatedLines, find_repeated_lines
+from app.analysis.repeated_lines import RepeatedLines
 from app.model.dump import ModuleHistory
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
 from app.rules.amounts import part_in_words
+from app.rules.cited import cited
 from app.rules.citing import dump_evidence, place
 from app.rules.frame import Rule
-from app.rules.naming import cited
-
-_FEWEST = 4
-# In a later text the copies may be XLA's own: it unrolls short scans.
-_TRACED = ("before_optimizations", "other")
-_SERIOUS_INSTRUCTIONS = 2_000
+from app.rules.unrolled import copies_in, first_and_last, is_serious, written_as_a_scan
 
 
 def check(facts: Facts) -> Iterable[Finding]:
     """One finding for each module of the user that holds such copies."""
     for history in facts.modules:
-        first = history.dumps[0]
-        if history.role == "user" and first.name.kind in _TRACED:
-            found = find_repeated_lines(first.module, least=_FEWEST)
-            if found is not None:
-                yield _finding(facts, history, found)
+        found = copies_in(history) if history.role == "user" else None
+        if found is not None:
+            yield _finding(facts, history, found)
 
 
 def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Finding:
     dump = history.dumps[0]
     all_of_it = dump.module.instruction_count
-    is_serious = found.saved >= _SERIOUS_INSTRUCTIONS and 2 * found.saved >= all_of_it
-    named = [
-        cited(facts, history, dump, found.computation, copy, role=role)
-        for copy, role in ((found.copies[0], "first copy"), (found.copies[-1], "last copy"))
-    ]
+    named = first_and_last(facts, history, found)
     first = place(named[0].culprit)
     how, order = "one after the other", "each copy after the one before"
     if found.total is not None:
@@ -75,7 +65,7 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
     return Finding(
         rule=RULE.code,
         class_=RULE.class_,
-        severity="warning" if is_serious else "note",
+        severity="warning" if is_serious(history, found) else "note",
         confidence="likely",
         title=f"{found.times} copies of the same {found.size} instructions, {how}: {first}",
         message=(
@@ -90,11 +80,7 @@ def _finding(facts: Facts, history: ModuleHistory, found: RepeatedLines) -> Find
             dump_evidence(dump, f"{found.times} copies of {found.size} instructions"),
         ),
         workarounds=(
-            Workaround(
-                text=f"Stack what differs between the {found.times} steps along a new first axis "
-                f"and write the loop around {first} as jax.lax.scan"
-                f"{', its carry the total' if found.total is not None else ''}."
-            ),
+            written_as_a_scan(found, first),
             Workaround(text="Keep compiled programs in a cache (jax_compilation_cache_dir)."),
         ),
         unknown=("how long the compile takes for it: compile with fewer steps and compare",),

@@ -24,9 +24,15 @@ xla/service/spmd/spmd_partitioner.cc, xla/hlo/ir/hlo_sharding.cc; openxla/xla#43
 jax-ml/jax#29162, openxla/xla#10543, jax-ml/jax#7635, jax-ml/jax#25346, openxla/xla#24086.
 """
 
-from app.analysis.suspects import mixed_shardings, unsharded_side_effects
-from app.rules.naming import suspecting
+import re
+from collections.abc import Iterator
+
+from app.analysis.suspects import Place, instructions, mixed_shardings, unsharded_side_effects
+from app.model.facts import Diagnosis, Facts
+from app.rules.cited import Named, suspecting, suspects
+from app.rules.naming import calls_named
 from app.rules.telling import Story, Try, class_rule
+from hlo_parser import Module
 
 _OTHER_PARTITIONER = Try(
     "Try the other partitioner: jax_use_shardy_partitioner in jax.config, where the release has it."
@@ -36,6 +42,23 @@ _OTHER_PARTITIONER = Try(
 _mixed = suspecting(mixed_shardings, role="goes between manual and other sharding")
 
 _without_sharding = suspecting(unsharded_side_effects, role="has a side effect and no sharding")
+
+# `!all_reduce->has_sharding()`
+_CHECKED = re.compile(r"!(?P<variable>\w+?)(?:_?op|_?instr\w*)?(?:\(\))?->has_sharding\(\)")
+
+
+def _still_sharded(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """Instructions with a sharding, of the opcode that the check is called after if of one."""
+    checked = _CHECKED.search(diagnosis.text)
+    opcode = checked["variable"].replace("_", "-") if checked else ""
+
+    def found(module: Module) -> Iterator[Place]:
+        sharded = [one for one in instructions(module) if one[1].attributes.get("sharding")]
+        of_it = [one for one in sharded if one[1].opcode.removesuffix("-start") == opcode]
+        yield from of_it or sharded
+
+    return suspects(facts, found, role="still has a sharding")
+
 
 STORIES = {
     "manual": Story(
@@ -63,6 +86,17 @@ STORIES = {
         unknown=("who dropped the sharding: the program or a pass",),
         suspects=_without_sharding,
     ),
+    "has-sharding": Story(
+        title="An instruction still has a sharding where none may be left",
+        what="Passes behind the partitioner count on it to have taken all shardings away: it did "
+        "not run, or left one out.",
+        tries=(
+            Try("Take spmd-partitioning out of --xla_disable_hlo_passes."),
+            Try("Try a neighbouring release of jaxlib, and send this report to openxla/xla."),
+        ),
+        unknown=("which instruction it was: the check prints none",),
+        suspects=_still_sharded,
+    ),
     "aliased-input": Story(
         title="A donated input is split in another way than the output that takes its place",
         what="A donated buffer can only be reused for an output of the same size on each device.",
@@ -87,6 +121,7 @@ STORIES = {
         refs=("openxla/xla#24086", "openxla/xla#18629"),
         unknown=("which instruction it was, where the message prints none",),
         suspects=_mixed,
+        names=calls_named,
     ),
 }
 

@@ -27,7 +27,8 @@ EnzymeAD/Enzyme-JAX#789.
 from collections.abc import Iterator
 
 from app.analysis.suspects import Place, with_opcode, with_target
-from app.rules.naming import calls_named, suspecting
+from app.rules.cited import suspecting
+from app.rules.naming import calls_named
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 

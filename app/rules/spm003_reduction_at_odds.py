@@ -21,7 +21,7 @@ openxla/xla#42481, openxla/xla#40034, openxla/xla#49143.
 """
 
 from app.analysis.miscompiled_forms import scatter_of_two_shardings
-from app.rules.naming import suspecting_at_first
+from app.rules.cited import suspecting_at_first
 from app.rules.telling import Story, Try, class_rule
 
 _SUSPECTS = suspecting_at_first(

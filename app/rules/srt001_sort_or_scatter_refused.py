@@ -22,7 +22,7 @@ openxla/xla#34096 (jaxlib 0.8.2 to 0.10.0), openxla/xla#47370, openxla/xla#34917
 """
 
 from app.analysis.suspects import heavy_comparators
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 _nested = suspecting(heavy_comparators, role="has code in its function that cannot be nested")

@@ -17,7 +17,7 @@ from app.model.facts import Facts, LoopHistory, WhileLoop
 from app.model.memory import LiveBuffer
 from app.model.report import CarriedElement
 from app.rules.amounts import bytes_in_words
-from app.rules.naming import Named, cited
+from app.rules.cited import Named, cited
 
 StackRole = Literal["kept", "filled", "read", "unknown"]
 

@@ -17,6 +17,7 @@ from app.analysis.topics import TOPIC
 from app.model.facts import Diagnosis, Facts
 from app.model.report import Confidence, Culprit, Evidence, Finding, Severity, Workaround
 from app.rules.candidates import ranked_candidates
+from app.rules.cited import Named, suspects
 from app.rules.citing import (
     dump_evidence,
     log_evidence,
@@ -28,8 +29,9 @@ from app.rules.citing import (
     stack_evidence,
 )
 from app.rules.frame import Rule
-from app.rules.naming import Named, named_instructions, suspects
+from app.rules.naming import named_instructions
 from app.rules.releases import flag_workarounds, releases_in_words
+from app.rules.suspected_lines import on_suspected_line
 from app.rules.wanted import module_wanted
 
 _DISABLED = "xla_disable_hlo_passes"
@@ -117,7 +119,9 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
     story = _about(diagnosis) if is_guess else stories.get(diagnosis.sign) or stories[""]
     texts = [diagnosis.text, *(line.text for line in diagnosis.lines)]
     named = (story.names or named_instructions)(facts, texts)
-    culprits = named or (story.suspects(facts, diagnosis) if story.suspects else ())
+    culprits = named or on_suspected_line(facts, texts)
+    if not culprits and story.suspects:
+        culprits = story.suspects(facts, diagnosis)
     yield Finding(
         rule=code,
         class_=class_,

@@ -22,7 +22,7 @@ jax-ml/jax#37029, pytorch/xla#8591, jax-ml/jax#38004, sgl-project/sglang-jax#197
 """
 
 from app.analysis.class_suspects import off_the_lanes
-from app.rules.naming import suspecting
+from app.rules.cited import suspecting
 from app.rules.telling import Story, Try, class_rule
 
 STORIES = {

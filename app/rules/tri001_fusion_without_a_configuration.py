@@ -30,8 +30,8 @@ from collections.abc import Iterable, Iterator
 from app.analysis.suspects import Place, with_opcode
 from app.model.facts import Facts
 from app.model.report import Finding
+from app.rules.cited import suspecting
 from app.rules.frame import Rule
-from app.rules.naming import suspecting
 from app.rules.telling import Story, Try, diagnosis_of, tell
 from hlo_parser import Module
 

@@ -10,8 +10,8 @@ from itertools import islice
 
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts, WhileLoop
+from app.rules.cited import Named, cited
 from app.rules.citing import instruction_evidence, loop_culprit, place
-from app.rules.naming import Named, cited
 
 _MOST_LOOPS = 3
 

@@ -23,7 +23,7 @@ openxla/xla#42041, openxla/xla#47218, openxla/xla#15163.
 """
 
 from app.model.facts import Diagnosis, Facts
-from app.rules.naming import Named, loop_suspects
+from app.rules.cited import Named, loop_suspects
 from app.rules.telling import Story, Try, class_rule
 
 

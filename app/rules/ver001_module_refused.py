@@ -35,10 +35,11 @@ from app.analysis.broken import has_circle
 from app.model.dump import PythonFrame
 from app.model.facts import Facts
 from app.model.report import Finding
+from app.rules.cited import Named
 from app.rules.citing import line_culprit
 from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
-from app.rules.naming import Named, named_instructions
+from app.rules.naming import named_instructions
 from app.rules.telling import Story, Try, diagnosis_of, tell
 
 _MOST_READ = 4000

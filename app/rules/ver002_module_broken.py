@@ -34,10 +34,10 @@ from app.analysis.broken import absent_partners, circles, has_absent_partner, ha
 from app.model.dump import ModuleHistory, PassDump
 from app.model.facts import Facts
 from app.model.report import Finding, Workaround
+from app.rules.cited import Named, cited
 from app.rules.citing import dump_evidence, place
 from app.rules.first_text import first_with, in_words
 from app.rules.frame import Rule
-from app.rules.naming import Named, cited
 from app.rules.releases import flag_workarounds
 from app.rules.unfinished import is_unfinished
 from hlo_parser import Module
