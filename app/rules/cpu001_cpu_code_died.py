@@ -9,8 +9,8 @@ The work runs in threads of its own, so the Python line in the traceback is not 
 operation.
 
 ## How we know
-Frames, threads, files or the message name the back end. Fusions made for the YNN library are the
-suspects where the dump has them.
+Frames, threads, files or the message name the back end. What the file of a check is
+called after, else fusions made for the YNN library, are the suspects where the dump has them.
 
 ## What to do
 Switch the library named off; run with one thread for a test; update jaxlib.
@@ -24,8 +24,9 @@ xla/backends/cpu; jax-ml/jax#39257, openxla/xla#16430, openxla/xla#47374, openxl
 
 from collections.abc import Iterator
 
-from app.analysis.suspects import Place, with_opcode
-from app.rules.cited import suspecting
+from app.analysis.suspects import Place, instructions, with_opcode
+from app.model.facts import Diagnosis, Facts
+from app.rules.cited import Named, suspecting, suspects
 from app.rules.telling import Story, Try, class_rule
 from hlo_parser import Module
 
@@ -36,6 +37,23 @@ def _library_fusions(module: Module) -> Iterator[Place]:
             yield computation, instruction
 
 
+def _by_file(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    """Instructions after which the file of a check is called: a dot for `dot_op_emitter.cc`."""
+    file = diagnosis.failure.file if diagnosis.failure is not None else None
+
+    def found(module: Module) -> Iterator[Place]:
+        for computation, instruction in instructions(module):
+            if (file or "").startswith(f"{instruction.opcode.replace('-', '_')}_"):
+                yield computation, instruction
+
+    return suspects(facts, found, role="of the kind that the file of the check is for")
+
+
+def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
+    return _by_file(facts, diagnosis) or _of_libraries(facts, diagnosis)
+
+
+_of_libraries = suspecting(_library_fusions, role="fusion for a library")
 STORIES = {
     "": Story(
         title="Code of the CPU back end died",
@@ -47,7 +65,7 @@ STORIES = {
         ),
         refs=("jax-ml/jax#39257", "openxla/xla#16430", "openxla/xla#47374", "openxla/xla#13054"),
         unknown=("which operation it was: the Python line need not be the one",),
-        suspects=suspecting(_library_fusions, role="fusion for a library"),
+        suspects=_suspected,
     ),
 }
 

@@ -41,6 +41,17 @@ def _numbers_of_devices(module: Module) -> Iterator[Place]:
 
 
 STORIES = {
+    "partitioner-mark": Story(
+        title="A mark for the partitioner reached the back end",
+        what="Such calls say where code for one device at a time begins and ends; the partitioner "
+        "takes them away, and did not run on this module.",
+        tries=(
+            Try("Take spmd-partitioning and shardy-xla out of --xla_disable_hlo_passes."),
+            Try("Give the compile its number of partitions, if the module was compiled by hand."),
+        ),
+        unknown=("why the partitioner did not run",),
+        names=calls_named,
+    ),
     "": Story(
         title="Code for one device at a time reached the partitioner unmarked",
         what="The partitioner met an instruction that only makes sense inside shard_map.",
