@@ -41,6 +41,8 @@ _COMPLAINS = re.compile(
     r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})(?:\.| s)"
     # `Eager execution returns [1], while the same function with jit_compile=True returns [2]`.
     r"|\b(?i:jit|eager|op-by-op)\b[^\n]{0,40}\b(?:returns?|reads?|gives?|gave)\b"
+    # Statuses as they were spelt up to 2022.
+    r"|^(?:Internal|Invalid argument|Unimplemented|Failed precondition|Resource exhausted): \S"
     r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
 )
 # Warnings and information, complaints that say what is done instead, and those of an installer.

@@ -9,8 +9,8 @@ The work runs in threads of its own, so the Python line in the traceback is not 
 operation.
 
 ## How we know
-Frames, threads, files or the message name the back end. What the file of a check is
-called after, else fusions made for the YNN library, are the suspects where the dump has them.
+Frames, threads, files or the message name the back end. Instructions after which the file of a
+check is called, else fusions made for the YNN library, are the suspects where the dump has them.
 
 ## What to do
 Switch the library named off; run with one thread for a test; update jaxlib.
