@@ -13,7 +13,7 @@ from app.analysis.sign_words import diagnosis_of, said_by, stem_of, text_of
 from app.analysis.topics import TOPIC, topic_in
 from app.ingest.log_excerpts import compared, complains
 from app.ingest.log_shapes import is_unstuck
-from app.knowledge import FailureSign, failure_signs
+from app.knowledge import FailureSign, failure_signs, is_file_of_checks
 from app.model.dump import LogFacts, PipelinerMove
 from app.model.facts import Diagnosis
 
@@ -89,12 +89,20 @@ def _of_excerpt(lines: Sequence[PipelinerMove]) -> Iterator[Diagnosis]:
     """What the few lines are about that are all there is, where none of them says its class."""
     complaining = [line for line in lines if not line.file or complains(line.text)]
     files = (sign_of_name(failure_signs("file"), _file_of(line)) for line in complaining)
-    own = (topic_in(text_of(line)) for line in complaining if is_own_line(line))
+    own = (topic_in(text_of(line)) for line in complaining if _is_xlas(line))
     ways = compared([line.text for line in lines])
     signs = (*files, *own, first_sign(failure_signs("compared"), [" | ".join(ways)]))
     sign = next(filter(None, signs), None)
     if sign is not None:
         yield replace(diagnosis_of(sign, lines=lines), strength="guessed")
+
+
+def _is_xlas(line: PipelinerMove) -> bool:
+    """Whether a line is XLA's: the place in C++ that it names, if any, has to be one of XLA's."""
+    if not is_own_line(line):
+        return False
+    stem = _file_of(line)
+    return not stem or any(is_file_of_checks(f"{stem}.{ending}") for ending in ("cc", "h"))
 
 
 def _file_of(line: PipelinerMove) -> str:

@@ -9,7 +9,9 @@ from app.model.dump import CheckFailure
 
 # More lines than a shell or a launcher prints when a process has died.
 _GOES_ON = 20
-_REMARK = re.compile(r"Aborted[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?")
+_REMARK = re.compile(
+    r"(?:zsh: |\[\d{1,4}\] ).*|Aborted[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?"
+)
 # What a process says when a peer is gone; some other process knows why.
 _PEER_GONE = re.compile(
     r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"

@@ -30,9 +30,11 @@ _SIGNAL = re.compile(
     r"|\*\*\* (?:Process received signal|Aborted at|SIG[A-Z]{2,6}\b)"
     r"|(?:\S{1,200}: line \d{1,9}: *\d{1,9} )?(?:Segmentation fault|Aborted|Bus error"
     r"|Illegal instruction|Killed|Floating point exception)(?: *\(core dumped\)| {2,}|$)"
-    # zsh: `zsh: illegal hardware instruction  python t.py`, `[1]    4242 segmentation fault  ...`.
+    # zsh: `zsh: illegal hardware instruction  python t.py`, `[1]    4242 segmentation fault  ...`;
+    # other commands than those that run Python have no part in XLA.
     r"|(?:zsh: |\[\d{1,4}\] {1,6}\+? {0,6}\d{1,9} )(?:segmentation fault|abort|bus error|killed"
-    r"|illegal hardware instruction|IOT instruction|floating point exception)(?= |$)"
+    r"|illegal hardware instruction|IOT instruction|floating point exception)"
+    r"(?=\s*$|\s[^\n]{0,200}(?:\bpython|\bpytest\b|\b(?:jupyter|torchrun|poetry|conda|uv)\b|\.py\b))"
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     # macOS: `python(378,0x1e9c9) malloc: *** error for object 0x4: ...`, and the shell's word.
     r"|Abort trap: \d|\S{1,200}\(\d{1,9},0x[0-9a-f]{1,16}\) malloc: \*\*\* error "

@@ -40,14 +40,16 @@ _COMPLAINS = re.compile(
     r"|^\s*(?:Allocation type: |XLA [Ll]abel: |Extra memory due to padding)"
     r"|^Finished XLA compilation of \S{1,200} in (?:[6-9]\d|\d{3,9})(?:\.| s)"
     # `Eager execution returns [1], while the same function with jit_compile=True returns [2]`.
-    r"|\b(?i:jit|eager|op-by-op)\b[^\n]{0,40}\b(?:returns?|reads?|gives?|gave)\b"
+    r"|\b(?i:jit|eager|op-by-op)\b[^\n]{0,40}\b(?:returns?|reads?|gives?|gave) [^\d\n]{0,8}[\d\[]"
     # Statuses as they were spelt up to 2022.
     r"|^(?:Internal|Invalid argument|Unimplemented|Failed precondition|Resource exhausted): \S"
     r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
 )
-# Warnings and information, complaints that say what is done instead, and those of an installer.
+# Warnings and information, complaints that say what is done instead, and those of an installer or
+# of a compiler of C++.
 _HARMLESS = re.compile(
-    r"ERROR: pip\b|ERROR: (?:Could not find a version|No matching distribution)"
+    r"\S{1,200}\.(?:c|cc|cpp|cu|h):\d{1,9}(?::\d{1,9})?: (?:fatal )?(?:error|warning|note): "
+    r"|ERROR: pip\b|ERROR: (?:Could not find a version|No matching distribution)"
     r"|\w*Warning: |(?i:warning\b|skipp\w+|retry\w*|ignor\w+)|[^\n]{0,80}\b(?:INFO|DEBUG)\b"
     r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
     r"|\b(?:OK|ok|PASSED|passed)\b|(?<!Error: )Unable to initialize)"
@@ -57,7 +59,7 @@ _HARMLESS = re.compile(
 # What a comparison of two ways to compute one thing prints: `jit(f)(x): [nan]`, then `f(x): [1.]`.
 _COMPARED = re.compile(
     r"(?P<way>[^:=#\n]{1,80}?) *(?::|=(?!=)|#|\u2192|->) *"
-    r"(?P<value>[\[({ ]*(?:[+\-]?(?:\d[\d.]*(?:e[+\-]?\d+)?|nan|inf)|true|false)"
+    r"(?P<value>[\[({ ]*(?:[+\-]?(?:\d[\d.]*(?:e[+\-]?\d+)?|nan|inf))"
     r"[\])}, .\d+\-einfa]*)"
     r"(?:\s(?!(?:[mun\u00b5]?s|sec\w*|min\w*|it|steps?|x|%|[KMGT]i?B)\b|%)\S[^\n]{0,40})?$",
     re.I,
@@ -95,7 +97,9 @@ def compared(texts: Sequence[str]) -> tuple[str, ...]:
             way, value = found[-1]
             found[-1] = way, f"{value}\n{text}"
     found = [(way, value) for way, value in found if value and not _MEASURES.search(way)]
-    return tuple(way for way, _ in found) if len({value for _, value in found}) > 1 else ()
+    is_of_arrays = any("[" in value or "(" in way for way, value in found)
+    is_different = len({value for _, value in found}) > 1
+    return tuple(way for way, _ in found) if is_of_arrays and is_different else ()
 
 
 def _names_code(text: str) -> bool:

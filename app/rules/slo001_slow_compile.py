@@ -55,6 +55,7 @@ _REFS = ("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924")
 STORIES = {
     "took-long": Story(
         title="A compile took a minute or more",
+        severity="note",
         what="JAX says so, having been told to log its compiles.",
         tries=_TRIES,
         refs=_REFS,
