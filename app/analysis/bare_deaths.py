@@ -13,6 +13,8 @@ from app.model.dump import LogFacts
 from app.model.facts import Diagnosis
 from app.model.report import Failure
 
+# A shell that is mostly that of macOS.
+_OF_A_SHELL = "zsh"
 _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
@@ -48,7 +50,7 @@ def of_bare_death(
             tells = f"{name} was the last pass known to be running, or next in line"
             return replace(diagnosis_of(sign, failure=failure), tells=tells)
     sign = first_sign(failure_signs("hints"), [failure.text])
-    if sign is not None:
+    if sign is not None and not (sign.sign == _OF_A_SHELL and _has_gpu(log, backend)):
         return diagnosis_of(sign, failure=failure)
     sign = _of_flags(flags)
     if sign is not None:
@@ -60,6 +62,10 @@ def of_bare_death(
         else None
     )
     return diagnosis_of(sign, failure=failure) if sign else None
+
+
+def _has_gpu(log: LogFacts, backend: str | None) -> bool:
+    return backend == "GPU" or any(name in ("CUDA", "ROCM") for name in log.platforms)
 
 
 def _of_assertion(texts: Iterable[str]) -> FailureSign | None:

@@ -16,6 +16,7 @@ _PACKAGES = re.compile(
 _COMPILES = re.compile(
     r"[/\\](?:jax|jaxlib|jax_plugins|jax_\w+|tensorflow|torch_xla)[/\\]|[/\\]jaxlib\b"
 )
+_CALLS_BACK = re.compile(r"[/\\]jax[/\\](?:[\w]+[/\\]){0,3}(?:\w*callback|debugging)\.py$")
 _NATIVE = re.compile(r"\b(?:xla|mlir|llvm|tsl|stream_executor)::|jaxlib|libtpu")
 
 
@@ -55,7 +56,7 @@ def died_in_callback(failure: CheckFailure) -> bool:
     if failure.kind != "signal" or not frames or is_of_compiler(frames[0]):
         return False
     caller = next((frame for frame in frames if is_of_compiler(frame)), None)
-    return caller is not None and "callback" in caller.file.rpartition("/")[2]
+    return caller is not None and _CALLS_BACK.search(caller.file) is not None
 
 
 def place_of(frame: PythonFrame) -> str:

@@ -66,9 +66,11 @@ TRIGGERS = (
         b"zsh: ",
         b" segmentation fault",
         b" IOT instruction",
-        b" abort ",
+        b" abort",
         b" illegal hardware",
-        b" killed ",
+        b" killed",
+        b" bus error",
+        b" floating point exc",
     ),
 )
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")

@@ -55,6 +55,20 @@ def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
 
 _of_libraries = suspecting(_library_fusions, role="fusion for a library")
 STORIES = {
+    **dict.fromkeys(
+        ("bare-death", "macos", "zsh"),
+        Story(
+            title="The process died without a word, on the CPU as far as known",
+            what="No message, no frame and no pass tells where it died.",
+            tries=(
+                Try("Get the frames: run under gdb or lldb, or with faulthandler on."),
+                Try("Run with one thread.", "--xla_cpu_multi_thread_eigen=false"),
+            ),
+            refs=("jax-ml/jax#39257",),
+            unknown=("everything but the signal",),
+            suspects=_of_libraries,
+        ),
+    ),
     "": Story(
         title="Code of the CPU back end died",
         what="The run time for CPUs, or a library it calls, failed on an operation.",

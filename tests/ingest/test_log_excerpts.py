@@ -102,6 +102,10 @@ def test_of_endless_exceptions_without_a_traceback_the_first_are_read() -> None:
         ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
         ("zsh: killed     python train.py", "SIGKILL"),
         ("[1]    4242 segmentation fault  python train.py", "SIGSEGV"),
+        ("[1]    4242 bus error  python train.py", "SIGBUS"),
+        ("[1]    4242 floating point exception  python train.py", "SIGFPE"),
+        ("[1]    4242 abort", "SIGABRT"),
+        ("[1]    4242 killed", "SIGKILL"),
         ("[1]  + 4242 IOT instruction (core dumped)  python train.py", "SIGABRT"),
     ],
 )
