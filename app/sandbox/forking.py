@@ -19,6 +19,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -165,11 +166,17 @@ def _become_child(folder: str, pipes: tuple[int, int, int], server: int) -> NoRe
             orders = json.load(file)
         code = obey(orders, words=_WORDS, parent=server)
     except BaseException:
-        traceback.print_exc()
+        with suppress(OSError):
+            # Whoever asked may be gone, and nobody reads what is written.
+            traceback.print_exc()
     finally:
-        # Skips the interpreter's tidying up, as it does in any child.
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            with suppress(OSError):
+                sys.stderr.flush()
+        finally:
+            # Skips the interpreter's tidying up, as it does in any child, and never returns to what
+            # the server does when it ends: that kills all children.
+            os._exit(code)
 
 
 if __name__ == "__main__":

@@ -248,6 +248,21 @@ class TestForkServer:
         finally:
             server.close()
 
+    def test_a_child_that_nobody_hears_leaves_the_others_alone(
+        self, fork_server: ForkServer, tmp_path: Path
+    ) -> None:
+        with fork_server.fork(tmp_path) as other, fork_server.fork(tmp_path) as unheard:
+            # It gets no orders, and what it says of that reaches nobody.
+            for pipe in (unheard.log, unheard.words):
+                os.close(pipe)
+            unheard.log = unheard.words = -1
+            unheard.order(b"")
+            deadline = time.monotonic() + 30
+            while not unheard.has_ended() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert unheard.has_ended()
+            assert not other.has_ended()
+
     def test_many_at_once_are_kept_apart(self, fork_server: ForkServer, tmp_path: Path) -> None:
         found: dict[int, Any] = {}
 
