@@ -13,15 +13,17 @@ from app.model.dump import LogFacts
 from app.model.facts import Diagnosis
 from app.model.report import Failure
 
-# A shell that is mostly that of macOS.
-_OF_A_SHELL = "zsh"
 _BARE_DEATH = re.compile(r"SIG(?:SEGV|ABRT|BUS|ILL|FPE)")
 
 
 def of_bare_death(
     log: LogFacts, located: Failure | None, backend: str | None, flags: Mapping[str, str]
 ) -> Diagnosis | None:
-    """A death without a message: what other lines, the last pass, flags or the back end suggest."""
+    """What speaks for a class of the first failure, a death, asked in this order.
+
+    A callback that it died in; what other lines say; frames, in them too; the last pass known;
+    words that hint; flags; and at last the back end. A death outside of JAX has none.
+    """
     failure = log.failures[0]
     if died_in_callback(failure):
         sign = sign_of_name(failure_signs("state"), "signal in a callback")
@@ -50,7 +52,7 @@ def of_bare_death(
             tells = f"{name} was the last pass known to be running, or next in line"
             return replace(diagnosis_of(sign, failure=failure), tells=tells)
     sign = first_sign(failure_signs("hints"), [failure.text])
-    if sign is not None and not (sign.sign == _OF_A_SHELL and _has_gpu(log, backend)):
+    if sign is not None:
         return diagnosis_of(sign, failure=failure)
     sign = _of_flags(flags)
     if sign is not None:
@@ -62,10 +64,6 @@ def of_bare_death(
         else None
     )
     return diagnosis_of(sign, failure=failure) if sign else None
-
-
-def _has_gpu(log: LogFacts, backend: str | None) -> bool:
-    return backend == "GPU" or any(name in ("CUDA", "ROCM") for name in log.platforms)
 
 
 def _of_assertion(texts: Iterable[str]) -> FailureSign | None:

@@ -11,7 +11,7 @@ from app.analysis.own_words import has_frames, is_mistake, is_own_line
 from app.analysis.sign_search import first_sign, sign_of_name
 from app.analysis.sign_words import diagnosis_of, said_by, stem_of, text_of
 from app.analysis.topics import TOPIC, topic_in
-from app.ingest.log_excerpts import compared, complains
+from app.ingest.log_excerpts import MOST_LINES, compared, complains
 from app.ingest.log_shapes import is_unstuck
 from app.knowledge import FailureSign, failure_signs, is_file_of_checks
 from app.model.dump import LogFacts, PipelinerMove
@@ -24,8 +24,6 @@ _CHECKED = re.compile(
 # Ends of an operation that was slow; what it was stands in an earlier line.
 _ENDS_ONLY = frozenset({"slow-operation"})
 _SLOW = frozenset({"constant-folding", "slow-compile"})
-# A text of so few lines was cut out of a log by someone who thought that they mattered.
-_LINES_OF_EXCERPT = 40
 
 
 def complaints(log: LogFacts) -> Iterator[Diagnosis]:
@@ -44,7 +42,7 @@ def complaints(log: LogFacts) -> Iterator[Diagnosis]:
 
 
 def _is_excerpt(log: LogFacts) -> bool:
-    return not log.failures and log.lines <= _LINES_OF_EXCERPT
+    return not log.failures and log.lines <= MOST_LINES
 
 
 def _found_in(lines: Sequence[PipelinerMove], log: LogFacts) -> dict[str, Diagnosis]:

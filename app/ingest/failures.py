@@ -12,6 +12,9 @@ _GOES_ON = 20
 _REMARK = re.compile(
     r"(?:zsh: |\[\d{1,4}\] ).*|Aborted[.!]?|Check failed: (?:[A-Za-z]+ ?){1,9}[.!]?"
 )
+# A job of the shell beside the run: whoever killed it goes on.
+_JOB_KILLED = re.compile(r"(?:zsh: |\[\d{1,4}\] )[^\n]*\bkilled\b")
+_SUSPICION = "Suspected Python Code Location:\n"
 # What a process says when a peer is gone; some other process knows why.
 _PEER_GONE = re.compile(
     r"heartbeat|coordination service|distributed service detected|[Cc]onnection (?:closed|reset) by"
@@ -53,6 +56,7 @@ def in_earnest(failures: Sequence[CheckFailure], *, lines: int) -> list[CheckFai
         replace(f, goes_on=True) if lines - f.line_number >= _GOES_ON else f
         for f in failures
         if lines - f.line_number < _GOES_ON or not _is_remark(f)
+        if lines == f.line_number or _JOB_KILLED.match(f.text) is None
     ]
 
 
@@ -139,7 +143,6 @@ def _with_suspicion(text: str, other: str) -> str:
     return text if place < 0 or _SUSPICION in text else f"{text}\n\n{other[place:]}"
 
 
-_SUSPICION = "Suspected Python Code Location:\n"
 _NAME = re.compile(r"%(?P<name>[A-Za-z_][\w\-]*(?:\.[\w\-]+)*)")
 _OTHER_NAMES = (
     re.compile(r"tracing scope: (?P<name>[\w.\-]+?);"),

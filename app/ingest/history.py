@@ -172,13 +172,21 @@ def _place(text: ParsedText, numbered: Sequence[ParsedText]) -> int:
     computations = _identities(text.module.computations)
     for place in range(len(numbered) - 1, -1, -1):
         if _identities(numbered[place].module.computations) == computations:
-            name = numbered[place].name
-            is_next = name.after == "pipeline-start" and name.pipeline == _FOLLOWS.get(point)
-            return place - is_next
+            return _before_the_next(place, numbered, _FOLLOWS.get(point))
     word = "partition" if point == "after_spmd_partitioner" else "layout"
     passes = [f"{t.name.pipeline} {t.name.after}" for t in numbered]
     behind = [place for place, words in enumerate(passes) if word in words]
     return behind[-1] if behind else (-1 if word == "partition" else len(numbered))
+
+
+def _before_the_next(place: int, numbered: Sequence[ParsedText], pipeline: str | None) -> int:
+    """`place`, or the one before `pipeline` if that begins there, or pipelines within it do."""
+    before = place
+    while before >= 0 and numbered[before].name.after == "pipeline-start":
+        if numbered[before].name.pipeline == pipeline:
+            return before - 1
+        before -= 1
+    return place
 
 
 def _identities(computations: Iterable[Computation]) -> list[int]:

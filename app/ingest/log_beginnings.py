@@ -34,7 +34,7 @@ _SIGNAL = re.compile(
     # other commands than those that run Python have no part in XLA.
     r"|(?:zsh: |\[\d{1,4}\] {1,6}\+? {0,6}\d{1,9} )(?:segmentation fault|abort|bus error|killed"
     r"|illegal hardware instruction|IOT instruction|floating point exception)"
-    r"(?=\s*$|\s[^\n]{0,200}(?:\bpython|\bpytest\b|\b(?:jupyter|torchrun|poetry|conda|uv)\b|\.py\b))"
+    r"(?=\s*$|\s[^\n]{0,200}(?:python|\bpytest\b|\./|\b(?:jupyter|torchrun|accelerate|julia|poetry|conda|uv)\b|\.py\b))"
     r"|Thread \d{1,9} \"[^\"\n]{0,80}\" received signal SIG[A-Z]{2,6}"
     # macOS: `python(378,0x1e9c9) malloc: *** error for object 0x4: ...`, and the shell's word.
     r"|Abort trap: \d|\S{1,200}\(\d{1,9},0x[0-9a-f]{1,16}\) malloc: \*\*\* error "

@@ -13,9 +13,10 @@ from app import knowledge
 from app.ingest.log_lines import clean_lines
 from app.model.dump import LogFacts, PipelinerMove
 
-_MOST_LINES = 40
+MOST_LINES = 40
 _MOST_CHARACTERS = 1 << 13
 _LINE_CHARACTERS = 1000
+_VALUE_CHARACTERS = 200
 # Values in more lines are those of a run that goes well.
 _MOST_COMPARED = 8
 _COMPLAINS = re.compile(
@@ -59,7 +60,7 @@ _HARMLESS = re.compile(
 # What a comparison of two ways to compute one thing prints: `jit(f)(x): [nan]`, then `f(x): [1.]`.
 _COMPARED = re.compile(
     r"(?P<way>[^:=#\n]{1,80}?) *(?::|=(?!=)|#|\u2192|->) *"
-    r"(?P<value>[\[({ ]*(?:[+\-]?(?:\d[\d.]*(?:e[+\-]?\d+)?|nan|inf))"
+    r"(?P<value>[\[({ ]*(?:[+\-]?(?:\d[\d.]*+(?:e[+\-]?\d++)?|nan|inf))"
     r"[\])}, .\d+\-einfa]*)"
     r"(?:\s(?!(?:[mun\u00b5]?s|sec\w*|min\w*|it|steps?|x|%|[KMGT]i?B)\b|%)\S[^\n]{0,40})?$",
     re.I,
@@ -88,7 +89,7 @@ def complains(text: str) -> bool:
 def compared(texts: Sequence[str]) -> tuple[str, ...]:
     """In how many ways lines say something was computed, if the values that they print differ."""
     found: list[tuple[str, str]] = []
-    for text in map(str.strip, texts):
+    for text in (text.strip()[:_VALUE_CHARACTERS] for text in texts):
         if match := _COMPARED.match(text) or _TOLD_OF.match(text):
             found.append((match["way"], match["value"].strip()))
         elif _LABEL.match(text):
@@ -119,7 +120,7 @@ class Excerpt:
         self._size += len(line.rstrip("\r\n"))
         if self._lines is not None:
             self._lines.append(line)
-            if len(self._lines) > _MOST_LINES or self._size > _MOST_CHARACTERS:
+            if len(self._lines) > MOST_LINES or self._size > _MOST_CHARACTERS:
                 self._lines = None
 
     def feed_block(self, block: bytes) -> None:

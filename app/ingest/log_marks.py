@@ -62,6 +62,7 @@ TRIGGERS = (
         b"_consolidate(): ",
     ),
     *(b") InvalidArg", b") ResourceEx", b") FailedPre", b": CompileTime", b": Runtime"),
+    b"Attempting to fetch",
     *(
         b"zsh: ",
         b" segmentation fault",
@@ -73,6 +74,8 @@ TRIGGERS = (
         b" floating point exc",
     ),
 )
+# `  (1) Not found: ...`, of several errors.
+_COUNTED = re.compile(rb"\(\d{1,4}\) [A-Z]")
 _UNDERSCORE = re.compile(rb"_(?:ERROR_|STATUS_|CHECK|EXHAUSTED)")
 # A status code and its colon, or a qualified name of C++.
 _COLON = re.compile(rb":(?:(?<=[A-Z]{2}:) |:[A-Za-z_])")
@@ -171,7 +174,7 @@ class LineMarker:
                 starts.add(block.rfind(b"\n", 0, place) + 1)
                 end = block.find(b"\n", place)
                 place = block.find(word, end) if end >= 0 else -1
-        for pattern in (_COLON, _UNDERSCORE):
+        for pattern in (_COLON, _UNDERSCORE, _COUNTED):
             found = pattern.search(block)
             while found is not None:
                 starts.add(block.rfind(b"\n", 0, found.start()) + 1)

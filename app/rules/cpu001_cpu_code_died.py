@@ -55,8 +55,24 @@ def _suspected(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
 
 _of_libraries = suspecting(_library_fusions, role="fusion for a library")
 STORIES = {
+    "feature-ignored": Story(
+        title="LLVM leaves out what it does not know of a processor",
+        what="The line is harmless by itself: code is made without that feature.",
+        unknown=("whether LLVM was built for this kind of processor at all",),
+        severity="note",
+    ),
+    "other-machine": Story(
+        title="Code for the CPU was compiled for another machine",
+        what="A compiled program was loaded, from a cache or a file, that uses features which this "
+        "machine does not have; such code may die of SIGILL.",
+        tries=(
+            Try("Empty the compilation cache, or keep one for each kind of machine."),
+            Try("Compile for an older processor.", "--xla_cpu_max_isa=AVX2"),
+        ),
+        refs=("jax-ml/jax#38445", "openxla/xla#44565"),
+    ),
     **dict.fromkeys(
-        ("bare-death", "macos", "zsh"),
+        ("bare-death", "macos"),
         Story(
             title="The process died without a word, on the CPU as far as known",
             what="No message, no frame and no pass tells where it died.",

@@ -89,7 +89,8 @@ def check(facts: Facts) -> Iterable[Finding]:
     compiling = [history for history in own if is_unfinished(history)]
     if compiling:
         newest = max(compiling, key=lambda history: len(history.dumps))
-        found = hung_in_compile(facts, newest, rule=RULE.code, stacks=_STACKS)
+        is_there = where in ("unknown", "compile")
+        found = hung_in_compile(facts, newest, rule=RULE.code, stacks=_STACKS, in_it=is_there)
     elif own:
         endless = None if where in _ELSEWHERE else _endless(facts, own)
         found = endless or _while_running(facts, own, where)

@@ -6,13 +6,17 @@ from app.model.facts import Facts
 from app.model.report import Culprit, Finding, RuledOut, Workaround
 from app.rules.citing import dump_evidence
 from app.rules.unfinished import has_texts_of_passes
-from app.rules.unrolled import copies_in_words
+from app.rules.unrolled import Copies, copies_in_words
 
 
 def hung_in_compile(
-    facts: Facts, history: ModuleHistory, *, rule: str, stacks: Workaround
+    facts: Facts, history: ModuleHistory, *, rule: str, stacks: Workaround, in_it: bool
 ) -> Finding:
-    """The finding of `rule` for a module whose compile did not end; `stacks` says how to look."""
+    """The finding of `rule` for a module whose compile did not end.
+
+    `stacks` says how to look; `in_it`: nothing says that the run stood elsewhere, so that what
+    makes the compile long is told.
+    """
     name = history.last.name
     pass_out = (
         (
@@ -37,7 +41,7 @@ def hung_in_compile(
             "No pass was asked for texts (--xla_dump_hlo_pass_re), so that they do not tell how "
             "far the compile came."
         )
-    copies = copies_in_words(facts, history)
+    copies = copies_in_words(facts, history) if in_it else Copies()
     texts = "one text" if len(history.dumps) == 1 else f"{len(history.dumps)} texts"
     return Finding(
         rule=rule,

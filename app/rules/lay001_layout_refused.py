@@ -54,6 +54,7 @@ STORIES = {
         refs=("openxla/xla#47364", "openxla/xla#47371", "openxla/xla#34103", "openxla/xla#41481"),
         unknown=("which pass chose the layout",),
         suspects=_picky,
+        trusts_the_line=True,
     ),
 }
 

@@ -97,6 +97,7 @@ _LESS_IN_FLIGHT = Try(
     "Let the scheduler hold less memory than it may (95 of 100 is the default).",
     "--xla_gpu_memory_limit_slop_factor=80",
 )
+_NEIGHBOUR = Try("Try a neighbouring release of jaxlib, and send this report upstream.")
 STORIES = {
     "heap-sizes": Story(
         title="The planning of memory met one buffer with two sizes",
@@ -119,15 +120,29 @@ STORIES = {
         unknown=("which two values were to share a place: the check prints their sizes only",),
         suspects=of_two_sizes,
     ),
-    **dict.fromkeys(
-        ("oom-buffers-file", "oom-buffers-frame"),
-        Story(
-            title="The planning of memory failed on a check of its own",
-            what="XLA decides which values share a place in memory, and met one that is not of the "
-            "form it counts on. No allocation failed.",
-            tries=(Try("Try a neighbouring release of jaxlib, and send this report upstream."),),
-            unknown=("which pass left the value so",),
+    "oom-buffers-file": Story(
+        title="The planning of memory failed on a check of its own",
+        what="XLA decides which values share a place in memory, and met one that is not of the "
+        "form it counts on. That is no lack of memory.",
+        tries=(_NEIGHBOUR,),
+        unknown=("which pass left the value so",),
+    ),
+    "oom-buffers-frame": Story(
+        title="The run died in the planning of memory",
+        what="XLA was deciding which values share a place in memory; whether there was enough of "
+        "it is not said.",
+        tries=(_NEIGHBOUR,),
+        unknown=("what it met there",),
+    ),
+    "allocator-died": Story(
+        title="The run died where memory is handed out",
+        what="What an allocator keeps of its memory was not as it left it: often something was "
+        "overwritten, or freed twice, before.",
+        tries=(
+            Try("Leave custom calls and donated buffers out, for a test."),
+            _NEIGHBOUR,
         ),
+        unknown=("what overwrote it, and when",),
     ),
     "remat-short": Story(
         title="Rematerialisation could not bring the program under its memory limit",

@@ -177,6 +177,12 @@ STORIES = {
         unknown=("which kernel it was",),
         suspects=suspecting(_writes_by_index, role="may write to a wrong address"),
     ),
+    "no-ptxas": Story(
+        title="XLA found no ptxas and has the driver compile kernels",
+        what="The line is harmless as long as the driver can do it.",
+        tries=(Try("Put the ptxas of the CUDA toolkit in PATH, for faster compiles."),),
+        severity="note",
+    ),
     "old-ptxas": Story(
         title="The assembler of the GPU is old or does badly",
         what="XLA warns of the ptxas it found: old ones are known to miscompile.",

@@ -53,6 +53,11 @@ _TRIES = (
 )
 _REFS = ("jax-ml/jax#2777", "jax-ml/jax#3891", "openxla/xla#23924")
 STORIES = {
+    "pass-in-a-circle": Story(
+        title="A pass goes back and forth between two forms",
+        what="XLA noticed it and leaves the pass; that costs some iterations, and no more.",
+        severity="note",
+    ),
     "took-long": Story(
         title="A compile took a minute or more",
         severity="note",

@@ -48,16 +48,20 @@ _CHECKED = re.compile(r"!(?P<variable>\w+?)(?:_?op|_?instr\w*)?(?:\(\))?->has_sh
 
 
 def _still_sharded(facts: Facts, diagnosis: Diagnosis) -> tuple[Named, ...]:
-    """Instructions with a sharding, of the opcode that the check is called after if of one."""
+    """Instructions with a sharding, of the opcode after which the checked one is called, if any."""
     checked = _CHECKED.search(diagnosis.text)
     opcode = checked["variable"].replace("_", "-") if checked else ""
+    opcode = "" if opcode in ("hlo", "instr", "instruction", "inst") else opcode
 
     def found(module: Module) -> Iterator[Place]:
-        sharded = [one for one in instructions(module) if one[1].attributes.get("sharding")]
-        of_it = [one for one in sharded if one[1].opcode.removesuffix("-start") == opcode]
-        yield from of_it or sharded
+        # Parameters of the entry computation keep theirs.
+        for computation, instruction in instructions(module):
+            is_of_it = instruction.opcode.removesuffix("-start") == opcode or not opcode
+            is_input = instruction.opcode == "parameter"
+            if instruction.attributes.get("sharding") and is_of_it and not is_input:
+                yield computation, instruction
 
-    return suspects(facts, found, role="still has a sharding")
+    return suspects(facts, found, role="has a sharding in the newest text")
 
 
 STORIES = {

@@ -4,6 +4,7 @@ From 0.10 on XLA prints such a line below many errors (`Suspected Python Code Lo
 """
 
 from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 
 from app.analysis.printed import suspected_place
 from app.analysis.sources import source_of
@@ -38,11 +39,11 @@ def on_suspected_line(facts: Facts, texts: Sequence[str]) -> tuple[Named, ...]:
 
     def standing_there(module: Module) -> Iterator[Place]:
         found = [one for one in instructions(module) if _is_at(source_of(module, one[1]), place)]
-        yield from sorted(found, key=lambda one: _rank(one[1].opcode))
+        yield from nsmallest(_MOST, found, key=lambda one: _rank(one[1].opcode))
 
     found = suspects(facts, standing_there, role=_ROLE)
     alone = Named(Culprit(source=place, stated=True, source_how="stated", role=_ROLE), None)
-    return found[:_MOST] or (alone,)
+    return found or (alone,)
 
 
 def _rank(opcode: str) -> int:

@@ -64,7 +64,8 @@ class Story:
     `suspects` finds instructions where they name none, which are never more than possible. `adds`
     says more of those found, in sentences. `severity` is that of a complaint: a failure is an
     error. `is_stated`: the title says what the message of a failure states, and no more; it is
-    certain then, and suspects stand in it by their roles.
+    certain then, and suspects stand in it by their roles. `trusts_the_line`: its suspects are
+    weaker than a line of the program that XLA suspects.
     """
 
     title: str
@@ -79,6 +80,7 @@ class Story:
     adds: Callable[[Facts, tuple[Named, ...]], tuple[str, ...]] | None = None
     severity: Severity = "warning"
     is_stated: bool = False
+    trusts_the_line: bool = False
 
 
 def diagnosis_of(facts: Facts, class_: str) -> Diagnosis | None:
@@ -119,9 +121,7 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
     story = _about(diagnosis) if is_guess else stories.get(diagnosis.sign) or stories[""]
     texts = [diagnosis.text, *(line.text for line in diagnosis.lines)]
     named = (story.names or named_instructions)(facts, texts)
-    culprits = named or on_suspected_line(facts, texts)
-    if not culprits and story.suspects:
-        culprits = story.suspects(facts, diagnosis)
+    culprits = named or _suspects(facts, diagnosis, story, texts)
     yield Finding(
         rule=code,
         class_=class_,
@@ -136,6 +136,25 @@ def tell(facts: Facts, code: str, class_: str, stories: Mapping[str, Story]) -> 
         unknown=tuple(_unknown(facts, diagnosis, story, is_named=bool(named))),
         upstream=knowledge.upstream(*story.refs),
     )
+
+
+def _suspects(
+    facts: Facts, diagnosis: Diagnosis, story: Story, texts: Sequence[str]
+) -> tuple[Named, ...]:
+    """What to look at where the message names nothing: those on the line that XLA suspects first.
+
+    XLA's line is often that of a caller, so that it comes behind what the story looks for, unless
+    the story `trusts_the_line` more.
+    """
+    listed = story.suspects(facts, diagnosis) if story.suspects else ()
+    there = on_suspected_line(facts, texts)
+    if not listed or not there:
+        return listed or there
+    place = there[0].culprit.source
+    on_it = [one for one in listed if one.culprit.source == place]
+    if not on_it and story.trusts_the_line:
+        return there
+    return (*on_it, *(one for one in listed if one not in on_it))
 
 
 def _about(diagnosis: Diagnosis) -> Story:

@@ -24,6 +24,13 @@ def test_class_of_a_wording(class_: str, text: str) -> None:
     assert [diagnosis.class_ for diagnosis in found][:1] == [class_]
 
 
+@pytest.mark.parametrize("text", [text for _, text in CASES], ids=range(len(CASES)))
+def test_a_wording_amid_a_long_log_is_read_alike_in_whole_and_by_lines(text: str) -> None:
+    long = "step 1 loss 0.5\n" * 60 + text
+    whole, by_lines = read_log(long, name="x"), read_log(long.splitlines(keepends=True), name="x")
+    assert whole == by_lines
+
+
 def test_every_class_has_three_wordings() -> None:
     counts = {class_: sum(c == class_ for c, _ in CASES) for class_ in failure_classes()}
     assert {class_ for class_, count in counts.items() if count < 3} == set()
@@ -52,6 +59,10 @@ def test_every_class_has_three_wordings() -> None:
         "ValueError: is_manual() not defined on car gearbox",
         "ValueError: annotation groups with no members in COCO file",
         "RuntimeError: Failed to meet rendezvous at station B",
+        "'+prefer-no-gather' is not a recognised feature, (ignoring feature)",
+        "Note: is not able to go from sharding A to sharding B directly, uses all-gather (fine)",
+        "[1]  + 12345 killed     python -m http.server\nTraining finished: accuracy 0.91",
+        "zsh: killed     python watch_gpu.py\nTraining finished: accuracy 0.9",
         "[1]  + 4242 killed     sleep 1000",
         "[1] 4242 abort requested by user, continuing",
         "ValueError: then and else branches of the template must both be given",

@@ -74,12 +74,14 @@ def test_the_pipeline_that_a_point_stands_before_begins_behind_it() -> None:
         "module_0001.jit_f.after_spmd_partitioner.txt": same,
         "module_0001.jit_f.0004.host-compute.after_pipeline-start.before_asyncifier.txt": same,
         "module_0001.jit_f.0005.optimization.after_pipeline-start.before_rewriter.txt": same,
+        "module_0001.jit_f.0006.simplification.after_pipeline-start.before_cse.txt": same,
     }
     (history,) = histories(names)
     assert points(history) == [
         "pipeline-start.before_asyncifier",
         "after_spmd_partitioner",
         "pipeline-start.before_rewriter",
+        "pipeline-start.before_cse",
     ]
 
 

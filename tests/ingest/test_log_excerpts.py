@@ -1,6 +1,7 @@
 """A few lines that someone cut out of a log, without what stood around them."""
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -101,6 +102,9 @@ def test_of_endless_exceptions_without_a_traceback_the_first_are_read() -> None:
         ("zsh: abort      python train.py", "SIGABRT"),
         ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
         ("zsh: killed     python train.py", "SIGKILL"),
+        ("zsh: segmentation fault  ipython", "SIGSEGV"),
+        ("zsh: segmentation fault  ./train.sh", "SIGSEGV"),
+        ("zsh: abort      accelerate launch x", "SIGABRT"),
         ("[1]    4242 segmentation fault  python train.py", "SIGSEGV"),
         ("[1]    4242 bus error  python train.py", "SIGBUS"),
         ("[1]    4242 floating point exception  python train.py", "SIGFPE"),
@@ -134,3 +138,16 @@ def test_a_coded_error_of_xla_begins_a_failure(tmp_path: Path) -> None:
     (failure,) = read_log_file(file, name="x").failures
     assert (failure.kind, failure.line_number) == ("status", 51)
     assert read_log(text, name="x").failures == (failure,)
+
+
+def test_values_take_no_longer_than_their_line() -> None:
+    def seconds(digits: int) -> float:
+        text = f"a: {'1' * digits}x\n"
+        began = process_time()
+        for _ in range(20):
+            read_log(text, name="x")
+        return process_time() - began
+
+    seconds(100)
+    # Four times the digits took sixteen times as long.
+    assert min(seconds(8_000) for _ in range(3)) < 8 * min(seconds(2_000) for _ in range(3))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.service import Question, analyze
+from app.service import Log, Question, analyze
 from app.settings import Settings
 
 STEPS = 400
@@ -38,3 +38,25 @@ def test_copies_are_the_first_culprit_of_a_compile_that_hung(tmp_path: Path) -> 
     assert (first.culprits[0].source.file, first.culprits[0].source.line) == ("rnn.py", 7)
     assert f"{STEPS} copies of the same 6 instructions (d0.2 (rnn.py:7))" in first.message
     assert "jax.lax.scan" in first.workarounds[0].text
+
+
+def test_a_run_that_stood_elsewhere_is_not_laid_on_copies(tmp_path: Path) -> None:
+    dump = tmp_path / "dump"
+    dump.mkdir()
+    name = "module_0014.jit_train.before_optimizations.txt"
+    (dump / name).write_text(unrolled(), "utf-8")
+    text = (
+        "hloscope run: the time is up; what has a handler for it shows its stacks (SIGABRT)\n"
+        "Fatal Python error: Aborted\n\n"
+        "Current thread 0x00007fdd1b854b80 (most recent call first):\n"
+        '  File "/usr/lib/python3.11/threading.py", line 327 in wait\n'
+        '  File "/usr/lib/python3.11/queue.py", line 171 in get\n'
+        '  File "/home/me/job/data.py", line 9 in next_batch\n'
+        '  File "/home/me/job/train.py", line 40 in <module>\n'
+    )
+    report = analyze(dump, Settings(), question=Question(logs=(Log("run.log", text),)))
+    first = report.findings[0]
+    assert (first.rule, first.title.startswith("The run hung at data.py:9")) == ("HNG003", True)
+    assert first.culprits[0].source is not None
+    assert first.culprits[0].source.file.endswith("data.py")
+    assert "scan" not in first.message + "".join(one.text for one in first.workarounds)
