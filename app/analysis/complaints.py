@@ -87,7 +87,9 @@ def _of_excerpt(lines: Sequence[PipelinerMove]) -> Iterator[Diagnosis]:
     """What the few lines are about that are all there is, where none of them says its class."""
     complaining = [line for line in lines if not line.file or complains(line.text)]
     files = (sign_of_name(failure_signs("file"), _file_of(line)) for line in complaining)
-    own = (topic_in(text_of(line)) for line in complaining if _is_xlas(line))
+    # What a run logs by the way is about many things; a line that was copied alone is not.
+    is_copied = not any(line.file for line in lines)
+    own = (topic_in(text_of(line)) for line in complaining if is_copied and _is_xlas(line))
     ways = compared([line.text for line in lines])
     signs = (*files, *own, first_sign(failure_signs("compared"), [" | ".join(ways)]))
     sign = next(filter(None, signs), None)

@@ -46,10 +46,11 @@ _COMPLAINS = re.compile(
     r"|^(?:Internal|Invalid argument|Unimplemented|Failed precondition|Resource exhausted): \S"
     r"|\bmore \w{1,20} (?:\(\d{1,9}\) )?than |\w\.(?:cc|cpp|cu|h)[:(]\d{1,9}[:)]*(?: |$)"
 )
-# Warnings and information, complaints that say what is done instead, and those of an installer or
-# of a compiler of C++.
+# Warnings and information, what JAX says of plugins and goes on, complaints that say what is done
+# instead, and those of an installer or of a compiler of C++.
 _HARMLESS = re.compile(
     r"\S{1,200}\.(?:c|cc|cpp|cu|h):\d{1,9}(?::\d{1,9})?: (?:fatal )?(?:error|warning|note): "
+    r"|Jax plugin configuration error: |[^\n]{0,200}ALREADY_EXISTS: PJRT_Api"
     r"|ERROR: pip\b|ERROR: (?:Could not find a version|No matching distribution)"
     r"|\w*Warning: |(?i:warning\b|skipp\w+|retry\w*|ignor\w+)|[^\n]{0,80}\b(?:INFO|DEBUG)\b"
     r"|[^\n]{0,400}(?:(?i:[,;] (?:using|falling back|continu|skipp|ignor|start)|\bby default\b)"
@@ -137,7 +138,10 @@ class Excerpt:
         `facts` are those of the text, `name` is how the log is called in the report.
         """
         failures = facts.failures
-        if self._lines is None or any(failure.kind != "signal" for failure in failures):
+        if self._lines is None or any(told.severity == "I" for told in facts.verbose):
+            # What passes say by the way is left out by whoever cuts a line out of a log.
+            return
+        if any(failure.kind != "signal" for failure in failures):
             return
         told = {told.line_number for told in (*facts.verbose, *failures)}
         lines = list(clean_lines(self._lines))

@@ -46,6 +46,16 @@ def test_every_class_has_three_wordings() -> None:
         "W0000 00:00:1786848983.718816 385 cpu_feature_guard.cc:210] This binary is optimized",
         "epoch 3: priority fusion of the two heads, dynamic shapes off, results differ by 0.1",
         "INFO:root:saving a checkpoint to the host memory kinds pinned_host",
+        # JAX logs this of a plugin that was registered twice, and goes on.
+        "I0000 00:00:1.1 2 cudart_stub.cc:31] Could not find cuda drivers\n"
+        "Jax plugin configuration error: Exception when calling x.initialize()\n"
+        "Traceback (most recent call last):\n"
+        '  File "/usr/lib/python3/site-packages/jax/_src/xla_bridge.py", line 426, in discover\n'
+        "    plugin_module.initialize()\n"
+        "jax.errors.JaxRuntimeError: ALREADY_EXISTS: PJRT_Api already exists for device type cuda\n"
+        "I1129 23:59:40.787970 30171 latency_hiding_scheduler.cc:4325] current memory usage: 2865\n"
+        "compiled generate",
+        "Jax plugin configuration error: Exception when calling x.initialize()",
         "expected: 3\ngot: 4",
         "numpy: 3.21\njit: 0.41",
         "use_jit: true\neager_attention: false",
