@@ -2,30 +2,19 @@
 
 import re
 from importlib import import_module
+from typing import get_args
 
 import pytest
 
 from app import knowledge
 from app.knowledge import failure_classes, failure_signs
+from app.knowledge.failure_signs import SignPlace
 from app.rules.frame import Rule, load_rules
 from app.rules.telling import Story
 from app.service import Log, Question, analyze
 from app.settings import Settings
 
-PLACES = (
-    "warns",
-    "says",
-    "common",
-    "pass",
-    "file",
-    "frame",
-    "core",
-    "hints",
-    "flag",
-    "state",
-    "topic",
-    "compared",
-)
+PLACES: tuple[SignPlace, ...] = get_args(SignPlace)
 SIGNS = {(s.class_, s.sign) for place in PLACES for s in failure_signs(place)}
 
 
